@@ -1,0 +1,6 @@
+#!/bin/sh
+# Sets everything up, then trains and measures: ./train.sh [key=value ...], as in `python train.py --help`.
+set -eu
+cd "$(dirname "$0")"
+. scripts/venv.sh ""
+exec "$PYTHON" train.py "$@"
