@@ -2,7 +2,8 @@
 # Sets everything up, then checks style and types and runs the tests: ./test.sh [pytest arguments].
 set -eu
 cd "$(dirname "$0")"
-. scripts/venv.sh test
+EXTRAS=test
+. scripts/venv.sh
 "$PYTHON" -m ruff check .
 "$PYTHON" -m mypy
 exec "$PYTHON" -m pytest "$@"

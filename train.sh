@@ -2,5 +2,5 @@
 # Sets everything up, then trains and measures: ./train.sh [key=value ...], as in `python train.py --help`.
 set -eu
 cd "$(dirname "$0")"
-. scripts/venv.sh ""
+. scripts/venv.sh
 exec "$PYTHON" train.py "$@"

@@ -1,8 +1,9 @@
 # Sourced by train.sh and test.sh: makes the virtual environment once and puts its Python into $PYTHON.
-# DAMAS_VENV chooses the folder (default .venv); DAMAS_PYTHON the interpreter that makes it (default: 3.11 or newer).
+# DAMAS_VENV chooses the folder (default .venv); DAMAS_PYTHON the interpreter that makes it (default: 3.11 or newer);
+# EXTRAS, which the caller sets, the optional dependencies.
 VENV=${DAMAS_VENV:-.venv}
 PYTHON=$VENV/bin/python
-EXTRAS=$1
+EXTRAS=${EXTRAS:-}
 
 if [ ! -x "$PYTHON" ]; then
     base=
