@@ -1,0 +1,125 @@
+"""How rules reach machine code: the ``@kernel`` decorator, the ``Spec`` argument and the bit intrinsics.
+
+A rule set reaches a kernel as a :class:`Spec`, an object without size whose *type* carries the movement flags.
+Numba therefore compiles one version of each kernel for each rule set, LLVM folds the flags to constants, and a
+rule set pays nothing for the rules of another one. The types pickle, so every version is cached on disk.
+"""
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numba import njit, types
+from numba.extending import NativeValue, intrinsic, models, register_model, typeof_impl, unbox
+
+
+@cache
+def _sources_digest(folder: Path) -> str:
+    """Digest of every file in ``folder`` that defines a kernel."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*.py")):
+        text = path.read_bytes()
+        if b"@kernel" in text:
+            digest.update(text)
+    return digest.hexdigest()
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compiles ``function`` with Numba: no Python objects, GIL released, machine code cached on disk.
+
+    Numba's cache looks at the file of the outermost function only, although the functions that it calls, which
+    may live in other files, are compiled into it. Here a cached kernel is valid only while the text of *all*
+    kernel files of its own folder and of ``damas_env`` is unchanged.
+    """
+    dispatcher = njit(cache=True, nogil=True, error_model="numpy")(function)
+    folders = {Path(__file__).parent, Path(function.__code__.co_filename).parent}
+    stamp = "".join(_sources_digest(folder) for folder in sorted(folders))
+    dispatcher._cache._cache_file._source_stamp = stamp
+    return dispatcher
+
+
+class Spec:
+    """The movement flags of a rule set (see :mod:`damas_env.rules`), as an argument of kernels."""
+
+    __slots__ = ("flags",)
+
+    def __init__(self, flags: int) -> None:
+        self.flags = flags
+
+
+class SpecType(types.Type):
+    """Numba type of :class:`Spec`; the flags are part of the type."""
+
+    def __init__(self, flags: int) -> None:
+        self.flags = flags
+        super().__init__(name=f"Spec({flags})")
+
+
+@typeof_impl.register(Spec)
+def _typeof_spec(value: Spec, context: Any) -> SpecType:
+    return SpecType(value.flags)
+
+
+@register_model(SpecType)
+class _SpecModel(models.OpaqueModel):
+    pass
+
+
+@unbox(SpecType)
+def _unbox_spec(typ: SpecType, obj: Any, context: Any) -> NativeValue:
+    return NativeValue(context.context.get_dummy_value())
+
+
+@intrinsic
+def flags_of(typing_context: Any, spec: Any) -> Any:
+    """The flags of a ``Spec`` as a compile-time constant (int64)."""
+    if not isinstance(spec, SpecType):
+        return None
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.get_constant(types.int64, spec.flags)
+
+    return types.int64(spec), generate
+
+
+@intrinsic
+def popcount(typing_context: Any, word: Any) -> Any:
+    """Number of set bits of a uint64 (int64)."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic
+def lowest(typing_context: Any, word: Any) -> Any:
+    """Index of the lowest set bit of a uint64 (int64); 64 for 0."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], context.get_constant(types.boolean, 0))
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic
+def highest(typing_context: Any, word: Any) -> Any:
+    """Index of the highest set bit of a uint64 (int64); -1 for 0."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        zeros = builder.ctlz(arguments[0], context.get_constant(types.boolean, 0))
+        return builder.sub(context.get_constant(types.int64, 63), zeros)
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic
+def reverse_bits(typing_context: Any, word: Any) -> Any:
+    """A uint64 with its 64 bits in reverse order."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitreverse(arguments[0])
+
+    return types.uint64(types.uint64), generate

@@ -1,0 +1,334 @@
+"""Rule sets as data: how pieces move and capture, how a game ends, how a board is numbered.
+
+No other module knows a rule set by name. Movement reaches the kernels as ``RuleSet.spec`` (compiled in), draw laws
+as ``RuleSet.tables`` (arrays).
+"""
+
+import difflib
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from damas_env.board import GEOMETRY, main_diagonal
+from damas_env.kernel import Spec
+from damas_env.termination import Termination
+
+SIZE_MASK = 15
+MEN_CAPTURE_BACKWARD = 1 << 4
+MEN_CAPTURE_KINGS = 1 << 5
+FLYING_KINGS = 1 << 6
+KING_LANDS_ADJACENT = 1 << 7
+REMOVE_AT_END = 1 << 8
+MAJORITY_QUANTITY = 1 << 9
+MAJORITY_KINGS = 1 << 10
+PROMOTION_STOP = 1 << 11
+PROMOTION_CONTINUE = 1 << 12
+
+EVENT_CAPTURE, EVENT_MAN_MOVE, EVENT_CROWNING, EVENT_CHANGE = 1, 2, 4, 8
+_EVENTS = {"capture": EVENT_CAPTURE, "man_move": EVENT_MAN_MOVE, "crowning": EVENT_CROWNING, "change": EVENT_CHANGE}
+
+MAX_COUNTERS = 4
+MAX_LAWS = 8
+
+_MAJORITY = {"none": 0, "quantity": MAJORITY_QUANTITY, "quantity_kings": MAJORITY_QUANTITY | MAJORITY_KINGS}
+_PROMOTION = {"end": 0, "stop": PROMOTION_STOP, "continue": PROMOTION_CONTINUE}
+_SIDE = re.compile(r"(?:(\d)K)?\+?(?:(\d)M)?")
+
+
+@dataclass(frozen=True)
+class DrawLaw:
+    """One way in which plies without progress draw the game.
+
+    Attributes:
+        plies: the game is drawn once the counter has reached this many plies (moves of both sides counted).
+        counter: name of the count; laws that name the same counter share one count.
+        termination: how the outcome is reported.
+        material: balances under which the law stands, e.g. ``"2K-1K+1M"`` (either side may be the strong one);
+            empty = always.
+        lone_king_on_main_diagonal: the side with a single king must have it on the long diagonal (a1-h8).
+        resets: what puts the count back to 0 while the law goes on standing: ``"capture"``, ``"man_move"``,
+            ``"crowning"``, ``"change"`` (from one law of the counter to another).
+    """
+
+    plies: int
+    counter: str
+    termination: Termination
+    material: tuple[str, ...] = ()
+    lone_king_on_main_diagonal: bool = False
+    resets: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.plies <= 30_000:
+            raise ValueError(f"A draw law needs 1 to 30000 plies, not {self.plies}.")
+        for event in self.resets:
+            if event not in _EVENTS:
+                raise ValueError(f"Unknown reset {event!r} in a draw law; choose from {', '.join(_EVENTS)}.")
+        for balance in self.material:
+            parse_balance(balance)
+
+
+def parse_balance(text: str) -> tuple[tuple[int, int], tuple[int, int]]:
+    """``"2K-1K+1M"`` -> ((men, kings), (men, kings)) = ((0, 2), (1, 1)); ValueError if it reads otherwise."""
+    sides = []
+    for part in text.split("-"):
+        match = _SIDE.fullmatch(part)
+        if not match or not part:
+            raise ValueError(f"Material balance {text!r} does not read like '2K-1K+1M'.")
+        sides.append((int(match[2] or 0), int(match[1] or 0)))
+    if len(sides) != 2:
+        raise ValueError(f"Material balance {text!r} needs two sides joined by '-', like '2K-1K+1M'.")
+    return sides[0], sides[1]
+
+
+class DrawTables(NamedTuple):
+    """The draw laws of a rule set as arrays for kernels.
+
+    Attributes:
+        material: uint8[K**4], the laws (bit mask) that stand for (own men, own kings, other men, other kings),
+            index ``((om * K + ok) * K + xm) * K + xk``.
+        stride: K, one more than the men of a side.
+        limits: int16[8], plies of each law.
+        counter_of: int8[8], counter of each law.
+        terminations: int8[8], termination of each law.
+        num_laws: laws in use.
+        laws_of_counter: uint8[4], laws (bit mask) of each counter.
+        resets: uint8[4], events (bit mask) that reset each counter.
+        diagonal_laws: laws (bit mask) that need a lone king on the main diagonal.
+        diagonal: bits of the main diagonal.
+        repetition: the game is drawn at this many occurrences of a position; 0 = never.
+        ply_cap: the game stops after this many plies; 0 = never.
+        ply_cap_draws: 1 if the cap is a draw by rule, 0 if it is a truncation.
+    """
+
+    material: np.ndarray
+    stride: int
+    limits: np.ndarray
+    counter_of: np.ndarray
+    terminations: np.ndarray
+    num_laws: int
+    laws_of_counter: np.ndarray
+    resets: np.ndarray
+    diagonal_laws: int
+    diagonal: np.uint64
+    repetition: int
+    ply_cap: int
+    ply_cap_draws: int
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """Everything that tells one game of draughts from another.
+
+    Attributes:
+        name, title: short name for commands and files, and one line for people.
+        size: rows and columns, 6, 8 or 10.
+        men_rows: rows that each side fills with men at the start.
+        mirrored: White's left-hand corner square is *not* playable.
+        square_one: where numbering starts as White sees the board, ``"top_left"`` or ``"bottom_right"``.
+        first: ``"white"`` or ``"black"`` moves first.
+        men_capture_backward, men_capture_kings, flying_kings: as they say.
+        king_lands_adjacent: a capturing king must stop right behind the captured piece.
+        remove_at_end: captured pieces block until the whole move ends (else they are lifted at once).
+        majority: compulsory choice among captures: ``"none"``, ``"quantity"`` (most pieces) or
+            ``"quantity_kings"`` (most pieces, then most kings among them).
+        promotion: a man is crowned only where its move ends (``"end"``), its move ends on the crowning row
+            (``"stop"``), or it goes on as a king at once (``"continue"``).
+        draw_laws: see :class:`DrawLaw`.
+        repetition: occurrences of one position (same side to move) that draw the game; 0 = never.
+        ply_cap: longest game in plies; 0 = no limit.
+        ply_cap_draws: the cap is a draw by rule (else it truncates the game).
+        notation: how squares are written in PDN files, ``"algebraic"`` or ``"numeric"``.
+        game_type: PDN GameType number.
+    """
+
+    name: str
+    title: str
+    size: int = 8
+    men_rows: int = 3
+    mirrored: bool = False
+    square_one: str = "top_left"
+    first: str = "white"
+    men_capture_backward: bool = True
+    men_capture_kings: bool = True
+    flying_kings: bool = True
+    king_lands_adjacent: bool = False
+    remove_at_end: bool = True
+    majority: str = "quantity"
+    promotion: str = "end"
+    draw_laws: tuple[DrawLaw, ...] = field(default=())
+    repetition: int = 3
+    ply_cap: int = 0
+    ply_cap_draws: bool = False
+    notation: str = "algebraic"
+    game_type: int = 26
+
+    def __post_init__(self) -> None:
+        def choice(key: str, allowed: tuple[object, ...]) -> None:
+            if getattr(self, key) not in allowed:
+                options = ", ".join(map(str, allowed))
+                raise ValueError(f"Rule set {self.name!r}: {key}={getattr(self, key)!r}, choose from {options}.")
+
+        choice("size", tuple(GEOMETRY))
+        choice("men_rows", tuple(range(1, self.size // 2)))
+        choice("square_one", ("top_left", "bottom_right"))
+        choice("first", ("white", "black"))
+        choice("majority", tuple(_MAJORITY))
+        choice("promotion", tuple(_PROMOTION))
+        choice("notation", ("algebraic", "numeric"))
+        if not 0 <= self.ply_cap <= 30_000:
+            raise ValueError(f"Rule set {self.name!r}: ply_cap={self.ply_cap}, choose 0 (none) to 30000 plies.")
+        if self.repetition not in (0, 2, 3, 4, 5):
+            raise ValueError(f"Rule set {self.name!r}: repetition={self.repetition}, choose 0 (never) or 2 to 5.")
+        if len(self.draw_laws) > MAX_LAWS or len(self.counter_names) > MAX_COUNTERS:
+            raise ValueError(f"Rule set {self.name!r}: at most {MAX_LAWS} draw laws on {MAX_COUNTERS} counters.")
+        for counter in self.counter_names:
+            if len({law.resets for law in self.draw_laws if law.counter == counter}) > 1:
+                raise ValueError(f"Rule set {self.name!r}: laws of counter {counter!r} name different resets.")
+
+    @property
+    def num_squares(self) -> int:
+        """Playable squares."""
+        return GEOMETRY[self.size].num_squares
+
+    @property
+    def men(self) -> int:
+        """Men of each side at the start, also the most pieces that a side can have."""
+        return self.men_rows * self.size // 2
+
+    @property
+    def spare_actions(self) -> int:
+        """Actions for further moves that share their (from, to) with another one."""
+        return 4 * self.num_squares
+
+    @property
+    def num_actions(self) -> int:
+        """Size of the action space: one action for each (from, to), then the spare ones."""
+        return self.num_squares**2 + self.spare_actions
+
+    @property
+    def max_moves(self) -> int:
+        """Room for the legal moves of one position."""
+        return 128 if self.size <= 8 else 256
+
+    @property
+    def first_color(self) -> int:
+        """Colour that moves first: 0 = White, 1 = Black."""
+        return 0 if self.first == "white" else 1
+
+    @cached_property
+    def counter_names(self) -> tuple[str, ...]:
+        """The counters of the draw laws, in order of appearance."""
+        return tuple(dict.fromkeys(law.counter for law in self.draw_laws))
+
+    @cached_property
+    def counter_limits(self) -> np.ndarray:
+        """int64[4]: the largest limit of the laws of each counter; 1 for unused slots."""
+        limits = np.ones(MAX_COUNTERS, dtype=np.int64)
+        for law in self.draw_laws:
+            slot = self.counter_names.index(law.counter)
+            limits[slot] = max(limits[slot], law.plies)
+        return limits
+
+    @cached_property
+    def number_of_view(self) -> np.ndarray:
+        """int64[num_squares]: the number of each square of White's view."""
+        half = self.size // 2
+        view = np.arange(self.num_squares)
+        seen = view // half * half + (half - 1 - view % half if self.mirrored else view % half)
+        return seen + 1 if self.square_one == "top_left" else self.num_squares - seen
+
+    @cached_property
+    def initial_boards(self) -> np.ndarray:
+        """uint64[4]: the starting position; it looks the same to both sides."""
+        geometry = GEOMETRY[self.size]
+        own = sum(1 << int(bit) for bit in geometry.bit_of_view[-self.men :])
+        other = sum(1 << int(bit) for bit in geometry.bit_of_view[: self.men])
+        return np.array([own, 0, other, 0], dtype=np.uint64)
+
+    @cached_property
+    def spec(self) -> Spec:
+        """Movement flags for kernels."""
+        return Spec(
+            self.size
+            | MEN_CAPTURE_BACKWARD * self.men_capture_backward
+            | MEN_CAPTURE_KINGS * self.men_capture_kings
+            | FLYING_KINGS * self.flying_kings
+            | KING_LANDS_ADJACENT * self.king_lands_adjacent
+            | REMOVE_AT_END * self.remove_at_end
+            | _MAJORITY[self.majority]
+            | _PROMOTION[self.promotion]
+        )
+
+    @cached_property
+    def history_length(self) -> int:
+        """Positions that may have to be remembered to see repetitions: no capture or man move in between."""
+        limits = [law.plies for law in self.draw_laws if not law.material and law.resets == ("capture", "man_move")]
+        return min([*limits, self.ply_cap or 512, 512]) + 1
+
+    @cached_property
+    def tables(self) -> DrawTables:
+        """Draw laws for kernels."""
+        stride = self.men + 1
+        material = np.zeros((stride,) * 4, dtype=np.uint8)
+        limits = np.zeros(MAX_LAWS, dtype=np.int16)
+        counter_of = np.zeros(MAX_LAWS, dtype=np.int8)
+        terminations = np.zeros(MAX_LAWS, dtype=np.int8)
+        laws_of_counter = np.zeros(MAX_COUNTERS, dtype=np.uint8)
+        resets = np.zeros(MAX_COUNTERS, dtype=np.uint8)
+        diagonal_laws = 0
+        for index, law in enumerate(self.draw_laws):
+            bit, counter = 1 << index, self.counter_names.index(law.counter)
+            limits[index], counter_of[index], terminations[index] = law.plies, counter, law.termination
+            laws_of_counter[counter] |= bit
+            resets[counter] = sum(_EVENTS[event] for event in law.resets)
+            diagonal_laws |= bit * law.lone_king_on_main_diagonal
+            for balance in law.material:
+                one, other = parse_balance(balance)
+                material[one + other] |= bit
+                material[other + one] |= bit
+            if not law.material:
+                material |= np.uint8(bit)
+        return DrawTables(
+            material.reshape(-1), stride, limits, counter_of, terminations, len(self.draw_laws), laws_of_counter,
+            resets, diagonal_laws, np.uint64(main_diagonal(self.size)), self.repetition, self.ply_cap,
+            int(self.ply_cap_draws),
+        )  # fmt: skip
+
+
+def get_rules(rules: "str | RuleSet") -> RuleSet:
+    """The rule set of that name (or the rule set itself); ValueError names the nearest and lists all."""
+    if isinstance(rules, RuleSet):
+        return rules
+    if rules in RULE_SETS:
+        return RULE_SETS[rules]
+    near = difflib.get_close_matches(str(rules), RULE_SETS, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"Unknown rule set {rules!r}.{hint} Choose from: {', '.join(RULE_SETS)}.")
+
+
+# CBD, Anexo I "Regras de Jogo" (2013), articles 97-100. Art. 97b: 20 successive moves of each player with kings only,
+# without capture or man move. Art. 99/100 with their note: listed endings are drawn after 5 moves of each player, and
+# man moves and captures do not restart that count. Readings taken where the text is silent: the ply that creates an
+# ending is not counted, all listed endings share one count (a change from one to another does not restart it), and
+# the count goes back to 0 when no listed ending stands any more (say, the lone king leaves the main diagonal).
+_KINGS_ONLY_20 = DrawLaw(40, "kings_only", Termination.NO_PROGRESS, resets=("capture", "man_move"))
+_FIVE_MOVE_ENDINGS = DrawLaw(
+    10, "ending", Termination.ENDING, ("2K-2K", "2K-1K", "2K-1K+1M", "1K-1K", "1K-1K+1M")
+)  # fmt: skip
+_MAIN_DIAGONAL_ENDINGS = DrawLaw(
+    10, "ending", Termination.ENDING, ("3K-1K", "2K+1M-1K", "1K+2M-1K"), lone_king_on_main_diagonal=True
+)
+
+RULE_SETS: dict[str, RuleSet] = {
+    rules.name: rules
+    for rules in (
+        RuleSet(
+            name="cbd",
+            title="Brazilian draughts, official rules of the Confederação Brasileira de Jogo de Damas",
+            draw_laws=(_KINGS_ONLY_20, _FIVE_MOVE_ENDINGS, _MAIN_DIAGONAL_ENDINGS),
+        ),
+    )
+}
