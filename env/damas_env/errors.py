@@ -1,0 +1,38 @@
+"""Errors of users: each is a ``ValueError`` whose message is one sentence that names the problem and the remedy."""
+
+
+class NotationError(ValueError):
+    """A text that does not say what it should."""
+
+
+class SquareError(NotationError):
+    """Not a square of this board."""
+
+
+class FenError(NotationError):
+    """Not a position of this rule set."""
+
+
+class PdnError(NotationError):
+    """Not a PDN file, or a game that cannot be written as PDN."""
+
+
+class InvalidMoveError(NotationError):
+    """Not written like a move."""
+
+
+class IllegalMoveError(NotationError):
+    """Written like a move, but not legal in this position; the message lists the legal ones."""
+
+
+class AmbiguousMoveError(NotationError):
+    """Fits several legal moves; the message lists them."""
+
+
+class IllegalActionError(ValueError):
+    """An action index that is not legal in its game; the message names the game and lists the legal ones."""
+
+
+def quoted(text: str, limit: int = 60) -> str:
+    """``text`` in quotes, control characters escaped and shortened to ``limit`` characters, for use in a message."""
+    return repr(text if len(text) <= limit else text[: limit - 3] + "...")

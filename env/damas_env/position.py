@@ -1,0 +1,274 @@
+"""A batch of games as a struct of arrays. A single position is a batch of one."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from damas_env.actions import encode, find
+from damas_env.errors import IllegalActionError
+from damas_env.kernel import kernel
+from damas_env.movegen import STACK_SHAPE, generate, play
+from damas_env.outcome import advance_counters, events_of, judge, key, standing_laws
+from damas_env.rules import EVENT_CAPTURE, EVENT_MAN_MOVE, MAX_COUNTERS, RuleSet, get_rules
+from damas_env.termination import Termination
+
+THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+"""Threads over which kernels split a large batch."""
+
+_SMALLEST_CHUNK = 256
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="damas")
+
+
+def in_chunks(function: Callable[..., Any], size: int, *arguments: Any) -> None:
+    """Calls ``function(start, end, *arguments)`` over parts of ``range(size)``, on several threads if that pays."""
+    parts = min(THREADS, size // _SMALLEST_CHUNK)
+    if parts <= 1:
+        function(0, size, *arguments)
+        return
+    edges = [size * part // parts for part in range(parts + 1)]
+    pool = _pool(parts)
+    jobs = [pool.submit(function, start, end, *arguments) for start, end in zip(edges, edges[1:], strict=False)]
+    for job in jobs:
+        job.result()
+
+
+@kernel
+def remember(history, length, repeatable, new_key):
+    """Adds a position key to a game's history (uint64[H]); returns (new length, earlier occurrences of the key).
+
+    ``repeatable`` is False after a capture or a man move: no earlier position can come back, so the history starts
+    again. Only positions with the same side to move are compared.
+    """
+    if not repeatable:
+        length = 0
+    if length == history.shape[0]:
+        for index in range(1, length):
+            history[index - 1] = history[index]
+        length -= 1
+    seen = 0
+    index = length - 2
+    while index >= 0:
+        if history[index] == new_key:
+            seen += 1
+        index -= 2
+    history[length] = new_key
+    return length + 1, seen
+
+
+@kernel
+def _locate(start, end, actions, where, terminations, legal, counts, chosen):
+    """Index of each played action in the legal list: -1 illegal, -2 not to be played."""
+    for game in range(start, end):
+        if not where[game] or terminations[game] != 0:
+            chosen[game] = -2
+        else:
+            chosen[game] = find(legal[game], counts[game], actions[game])
+
+
+@kernel
+def _refresh(spec, tables, game, boards, counters, plies, repetitions, moves, actions, counts, terminations, stack):
+    """Legal moves, their actions and the termination of one game."""
+    a, b, c, d = boards[game, 0], boards[game, 1], boards[game, 2], boards[game, 3]
+    count = generate(spec, a, b, c, d, moves[game], stack)
+    encode(spec, moves[game], count, actions[game])
+    counts[game] = count
+    laws = standing_laws(tables, a, b, c, d)
+    terminations[game] = judge(tables, count, a | b, laws, counters[game], repetitions[game], plies[game])
+
+
+@kernel
+def _advance(
+    start, end, spec, tables, chosen, boards, colors, plies, counters, repetitions, history, history_len, moves,
+    actions, counts, terminations,
+):  # fmt: skip
+    """Plays the chosen move of each game and brings everything else up to date."""
+    stack = np.empty(STACK_SHAPE, dtype=np.uint64)
+    for game in range(start, end):
+        if chosen[game] < 0:
+            continue
+        code = moves[game, chosen[game]]
+        a, b, c, d = boards[game, 0], boards[game, 1], boards[game, 2], boards[game, 3]
+        before, events = standing_laws(tables, a, b, c, d), events_of(a, code)
+        a, b, c, d = play(spec, a, b, c, d, code)
+        boards[game, 0], boards[game, 1], boards[game, 2], boards[game, 3] = a, b, c, d
+        after = standing_laws(tables, a, b, c, d)
+        advance_counters(tables, before, after, events, counters[game], counters[game])
+        colors[game] = 1 - colors[game]
+        plies[game] += 1
+        repeatable = events & (EVENT_CAPTURE | EVENT_MAN_MOVE) == 0
+        length, seen = remember(history[game], history_len[game], repeatable, key(a, b, c, d))
+        history_len[game], repetitions[game] = length, seen
+        _refresh(
+            spec, tables, game, boards, counters, plies, repetitions, moves, actions, counts, terminations, stack
+        )
+
+
+@kernel
+def _set_up(
+    start, end, spec, tables, where, boards, counters, plies, repetitions, history, history_len, moves, actions,
+    counts, terminations,
+):  # fmt: skip
+    """Starts each game of a mask afresh from its boards."""
+    stack = np.empty(STACK_SHAPE, dtype=np.uint64)
+    for game in range(start, end):
+        if not where[game]:
+            continue
+        counters[game] = 0
+        plies[game], repetitions[game], history_len[game] = 0, 0, 1
+        history[game, 0] = key(boards[game, 0], boards[game, 1], boards[game, 2], boards[game, 3])
+        _refresh(
+            spec, tables, game, boards, counters, plies, repetitions, moves, actions, counts, terminations, stack
+        )
+
+
+@kernel
+def _fill_masks(start, end, actions, counts, masks):
+    for game in range(start, end):
+        masks[game] = False
+        for index in range(counts[game]):
+            masks[game, actions[game, index]] = True
+
+
+class Positions:
+    """A batch of B games, each at some position; every array is public and always up to date.
+
+    Attributes:
+        rules: the rule set.
+        boards: uint64[B, 4], own men, own kings, other men, other kings in the view of the side to move.
+        colors: int8[B], side to move, 0 = White, 1 = Black.
+        plies: int32[B], plies played since the start or set-up.
+        counters: int16[B, 4], counters of the draw laws in the order of ``rules.counter_names``.
+        repetitions: int8[B], earlier occurrences of the current position in the game.
+        history: uint64[B, H], keys of the positions since the last capture or man move, the current one last.
+        history_len: int32[B], keys in use.
+        moves: uint64[B, M], legal move codes in canonical order; actions: int16[B, M], their action indices;
+            counts: int32[B], how many there are.
+        terminations: int8[B], 0 or a :class:`~damas_env.termination.Termination`; a finished game keeps its last
+            position (and the moves that would have been legal if it was drawn).
+    """
+
+    _ARRAYS = (
+        "boards", "colors", "plies", "counters", "repetitions", "history", "history_len", "moves", "actions",
+        "counts", "terminations",
+    )  # fmt: skip
+
+    def __init__(self, rules: str | RuleSet, size: int) -> None:
+        """Room for ``size`` games; use :meth:`initial` or :meth:`from_boards`."""
+        self.rules = get_rules(rules)
+        moves = self.rules.max_moves
+        self.boards = np.zeros((size, 4), dtype=np.uint64)
+        self.colors = np.zeros(size, dtype=np.int8)
+        self.plies = np.zeros(size, dtype=np.int32)
+        self.counters = np.zeros((size, MAX_COUNTERS), dtype=np.int16)
+        self.repetitions = np.zeros(size, dtype=np.int8)
+        self.history = np.zeros((size, self.rules.history_length), dtype=np.uint64)
+        self.history_len = np.zeros(size, dtype=np.int32)
+        self.moves = np.zeros((size, moves), dtype=np.uint64)
+        self.actions = np.full((size, moves), -1, dtype=np.int16)
+        self.counts = np.zeros(size, dtype=np.int32)
+        self.terminations = np.zeros(size, dtype=np.int8)
+
+    def __len__(self) -> int:
+        return len(self.plies)
+
+    @classmethod
+    def initial(cls, rules: str | RuleSet, size: int = 1) -> "Positions":
+        """``size`` games at the starting position."""
+        positions = cls(rules, size)
+        positions.reset(np.ones(size, dtype=np.bool_))
+        return positions
+
+    @classmethod
+    def from_boards(cls, rules: str | RuleSet, boards: np.ndarray, colors: np.ndarray) -> "Positions":
+        """Games set up at ``boards`` (uint64[B, 4], view of the side to move) with ``colors`` (int8[B]) to move."""
+        positions = cls(rules, len(boards))
+        positions.boards[:] = boards
+        positions.colors[:] = colors
+        positions._set_up(np.ones(len(positions), dtype=np.bool_))
+        return positions
+
+    def reset(self, where: np.ndarray) -> None:
+        """Puts the games of a bool[B] mask back to the starting position."""
+        self.boards[where] = self.rules.initial_boards
+        self.colors[where] = self.rules.first_color
+        self._set_up(where)
+
+    def _set_up(self, where: np.ndarray) -> None:
+        in_chunks(
+            _set_up, len(self), self.rules.spec, self.rules.tables, where, self.boards, self.counters, self.plies,
+            self.repetitions, self.history, self.history_len, self.moves, self.actions, self.counts,
+            self.terminations,
+        )  # fmt: skip
+
+    def step(self, actions: np.ndarray, where: np.ndarray | None = None) -> None:
+        """Plays one action in each game that is going on, in place.
+
+        Args:
+            actions: int[B], action indices; ignored where a game is finished or left out.
+            where: bool[B], games to advance; None = all.
+
+        Raises:
+            IllegalActionError: an action is not legal in its game; nothing has been changed then.
+        """
+        actions = np.asarray(actions)
+        if where is None:
+            where = np.ones(len(self), dtype=np.bool_)
+        if actions.shape != (len(self),) or actions.dtype.kind not in "iu" or where.shape != (len(self),):
+            raise IllegalActionError(
+                f"Expected one integer action for each of the {len(self)} games, got shape {actions.shape} "
+                f"and type {actions.dtype}."
+            )
+        chosen = np.empty(len(self), dtype=np.int32)
+        actions = actions.astype(np.int64, copy=False)
+        in_chunks(_locate, len(self), actions, where, self.terminations, self.actions, self.counts, chosen)
+        if (chosen == -1).any():
+            game = int(np.flatnonzero(chosen == -1)[0])
+            legal = self.actions[game, : self.counts[game]].tolist()
+            raise IllegalActionError(
+                f"Action {int(actions[game])} is not legal in game {game}; legal actions are {legal}."
+            )
+        in_chunks(
+            _advance, len(self), self.rules.spec, self.rules.tables, chosen, self.boards, self.colors, self.plies,
+            self.counters, self.repetitions, self.history, self.history_len, self.moves, self.actions, self.counts,
+            self.terminations,
+        )  # fmt: skip
+
+    def masks(self, out: np.ndarray | None = None) -> np.ndarray:
+        """bool[B, N]: the legal actions, written into ``out`` if given."""
+        if out is None:
+            out = np.empty((len(self), self.rules.num_actions), dtype=np.bool_)
+        in_chunks(_fill_masks, len(self), self.actions, self.counts, out)
+        return out
+
+    @property
+    def lost(self) -> np.ndarray:
+        """bool[B]: games that the side to move has lost."""
+        return (self.terminations == Termination.NO_PIECES) | (self.terminations == Termination.BLOCKED)
+
+    def rewards(self) -> np.ndarray:
+        """float32[B]: result for the side to move, -1 where it has lost, 0 in draws and games that go on."""
+        return -self.lost.astype(np.float32)
+
+    def winners(self) -> np.ndarray:
+        """int8[B]: colour that has won, 0 = White, 1 = Black, -1 = nobody (yet)."""
+        return np.where(self.lost, 1 - self.colors, -1).astype(np.int8)
+
+    def take(self, indices: np.ndarray) -> "Positions":
+        """A copy of some of the games."""
+        chosen = Positions.__new__(Positions)
+        chosen.rules = self.rules
+        for name in self._ARRAYS:
+            setattr(chosen, name, getattr(self, name)[indices].copy())
+        return chosen
+
+    def copy(self) -> "Positions":
+        """A copy of all games."""
+        return self.take(np.arange(len(self)))
