@@ -1,4 +1,4 @@
-"""Errors of users: each is a ``ValueError`` whose message is one sentence that names the problem and the remedy."""
+"""Errors of users: ``ValueError`` subclasses whose message is one sentence that names problem and remedy."""
 
 
 class NotationError(ValueError):
@@ -34,5 +34,5 @@ class IllegalActionError(ValueError):
 
 
 def quoted(text: str, limit: int = 60) -> str:
-    """``text`` in quotes, control characters escaped and shortened to ``limit`` characters, for use in a message."""
+    """``text`` in quotes for a message: control characters escaped, at most ``limit`` characters of it."""
     return repr(text if len(text) <= limit else text[: limit - 3] + "...")
