@@ -1,4 +1,4 @@
-"""Moves as text: ``22-17``, ``22x13``, ``c3-d4``; the full path ``22x13x6`` where the short form is ambiguous."""
+"""Moves as text: ``22-17``, ``22x13``, ``c3-d4``; the full path ``22x13x6`` where that is ambiguous."""
 
 import re
 from collections import Counter
@@ -82,7 +82,7 @@ def spell_moves(
     texts = []
     for move in legal:
         squares: tuple[int, ...] = (move.frm, move.to)
-        if shared[squares] > 1 and move.captures:
+        if shared[move.frm, move.to] > 1:
             pieces = pieces_of(positions.boards[index], int(positions.colors[index]), positions.rules)
             squares = (move.frm, *_paths(move, pieces, positions.rules, table).spelled(), move.to)
         texts.append(_join(squares, bool(move.captures), table, notation))
@@ -90,8 +90,7 @@ def spell_moves(
 
 
 def format_move(move: Move, positions: Positions, notation: str = "numeric", index: int = 0) -> str:
-    """The spelling of one legal move: short, or the full path where another legal move has the same short
-    form.
+    """The spelling of one legal move: short, or the full path where the short form fits others too.
 
     Args:
         move: a legal move of the position.

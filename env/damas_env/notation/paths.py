@@ -14,7 +14,7 @@ from damas_env.rules import RuleSet
 
 
 class _State(NamedTuple):
-    """In the middle of a capture: where the piece stands, what is left to take, how it came, whether it is a king."""
+    """In the middle of a capture: where the piece stands, what is left to take, how it came, is it a king."""
 
     square: int
     remaining: frozenset[int]
@@ -23,7 +23,7 @@ class _State(NamedTuple):
 
 
 class _Jump(NamedTuple):
-    """One jump: direction, piece taken, empty squares crossed before it, squares behind it where it may end."""
+    """One jump: direction, piece taken, empty squares crossed before it, landing squares behind it."""
 
     direction: int
     victim: int
@@ -64,8 +64,7 @@ class CapturePaths:
         self._start = _State(origin, self._captures, -1, piece in "WB")
 
     def spelled(self) -> tuple[int, ...]:
-        """The squares between origin and target in the full spelling, one for each captured piece but the
-        last.
+        """The squares between origin and target in the full spelling: one for each capture but the last.
 
         Where several paths make the same capture, the smallest in ascending order of numbers is taken.
         """
