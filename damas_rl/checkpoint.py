@@ -1,0 +1,259 @@
+"""Checkpoints: files that hold all of a training run, or just a network, and that cannot run code when read.
+
+A file is a header (magic, format, length and SHA-256 of the rest) followed by a ``torch.save`` archive of plain types
+and tensors, which is read with ``weights_only=True``. Truncated, damaged and foreign files are told apart before
+anything in them is looked at.
+"""
+
+import dataclasses
+import hashlib
+import io
+import json
+import re
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import damas_env
+import numpy as np
+import torch
+from damas_env.rules import RULE_SETS, DrawLaw, RuleSet
+from damas_env.termination import Termination
+
+from damas_rl.files import atomic_write, sync_folder, why
+from damas_rl.networks import NetworkConfig, PolicyValueNet, build_network
+from damas_rl.strict import build
+
+FORMAT = 1
+"""Raised whenever the content of checkpoints changes."""
+
+NETS = Path(__file__).parent / "nets"
+"""Networks that ship with the package, ``<name>.pt``."""
+
+_MAGIC = b"damas-rl checkpoint\n"
+_HEADER = struct.Struct(f"<{len(_MAGIC)}sIQ32s")
+_ARRAY = "__array__"
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be read, used or written; the message is one sentence for the user."""
+
+
+def write_checkpoint(path: Path, content: Mapping[str, Any]) -> None:
+    """Writes a checkpoint atomically.
+
+    Args:
+        path: the file.
+        content: nested dicts, lists and tuples of tensors, numpy arrays, numbers, text, bools and None. The format
+            and the versions of rules and actions are added.
+
+    Raises:
+        CheckpointError: the disk is full or not writable; a file that was there before is unharmed.
+    """
+    buffer = io.BytesIO()
+    versions = {"rules_version": damas_env.RULES_VERSION, "action_version": damas_env.ACTION_VERSION}
+    torch.save(_pack({**content, **versions}), buffer)
+    payload = buffer.getbuffer()
+    header = _HEADER.pack(_MAGIC, FORMAT, len(payload), hashlib.sha256(payload).digest())
+    try:
+        atomic_write(path, (header, payload))
+    except OSError as error:
+        raise CheckpointError(f"The checkpoint {path} could not be written: {why(error)}.") from error
+
+
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """Reads a checkpoint or network file; tensors come back on the CPU, arrays as numpy arrays.
+
+    Raises:
+        CheckpointError: not there, foreign, incomplete, damaged, or of another version.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise CheckpointError(f"The checkpoint {path} could not be read: {why(error)}.") from error
+    if not data.startswith(_MAGIC) and not _MAGIC.startswith(data[: len(_MAGIC)] or b"-"):
+        raise CheckpointError(f"{path} is not a checkpoint of damas-rl.")
+    if len(data) < _HEADER.size:
+        raise CheckpointError(f"The checkpoint {path} is incomplete: it has {len(data)} bytes.")
+    _, version, length, digest = _HEADER.unpack_from(data)
+    if version != FORMAT:
+        raise CheckpointError(f"{path} is a checkpoint of format {version}, but this version reads format {FORMAT}.")
+    payload = memoryview(data)[_HEADER.size :]
+    if len(payload) < length:
+        raise CheckpointError(f"The checkpoint {path} is incomplete: {length - len(payload)} bytes are missing.")
+    if hashlib.sha256(payload).digest() != digest:
+        raise CheckpointError(f"The checkpoint {path} is damaged: its content does not match its checksum.")
+    content = _unpack(torch.load(io.BytesIO(payload), map_location="cpu", weights_only=True))
+    for name, current in (("rules", damas_env.RULES_VERSION), ("action", damas_env.ACTION_VERSION)):
+        made_with = content[f"{name}_version"]
+        if made_with != current:
+            raise CheckpointError(
+                f"{path} was made with version {made_with} of the {name} code, but this is version {current}."
+            )
+    return content
+
+
+def _pack(value: Any) -> Any:
+    """``value`` with numpy arrays as marked tensors and numpy scalars as Python numbers."""
+    if isinstance(value, np.ndarray):
+        return {_ARRAY: torch.from_numpy(np.require(value, requirements=["C", "W"]))}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {key: _pack(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_pack(item) for item in value)
+    return value
+
+
+def _unpack(value: Any) -> Any:
+    """The inverse of :func:`_pack`."""
+    if isinstance(value, dict):
+        if value.keys() == {_ARRAY}:
+            return value[_ARRAY].numpy()
+        return {key: _unpack(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_unpack(item) for item in value)
+    return value
+
+
+def save_numbered(folder: Path, iteration: int, content: Mapping[str, Any], keep: int) -> Path:
+    """Writes ``ckpt-<iteration>.pt`` and then removes all but the newest ``keep`` checkpoints of the folder.
+
+    Raises:
+        CheckpointError: it could not be written; the earlier ones are all there.
+    """
+    path = folder / f"ckpt-{iteration:07d}.pt"
+    write_checkpoint(path, content)
+    for old in numbered(folder)[:-keep]:
+        old.unlink(missing_ok=True)
+    sync_folder(folder)
+    return path
+
+
+def numbered(folder: Path) -> list[Path]:
+    """The checkpoints of a folder, oldest first."""
+    found = [path for path in folder.glob("ckpt-*.pt") if re.fullmatch(r"ckpt-\d+\.pt", path.name)]
+    return sorted(found, key=lambda path: int(path.stem[5:]))
+
+
+def load_newest(folder: Path) -> tuple[dict[str, Any], Path, list[str]]:
+    """The newest checkpoint of a folder that can be read.
+
+    Returns:
+        its content, its path, and a sentence for each newer one that had to be passed over.
+
+    Raises:
+        CheckpointError: there is none.
+    """
+    passed_over: list[str] = []
+    for path in reversed(numbered(folder)):
+        try:
+            return read_checkpoint(path), path, passed_over
+        except CheckpointError as error:
+            passed_over.append(str(error))
+    if passed_over:
+        raise CheckpointError(f"No checkpoint in {folder} can be used. {passed_over[0]}")
+    raise CheckpointError(f"There is no checkpoint in {folder}.")
+
+
+def network_content(config: NetworkConfig, weights: Mapping[str, torch.Tensor], rules: RuleSet) -> dict[str, Any]:
+    """What a file must hold so that :func:`load_network` can make the network from it.
+
+    Args:
+        config: the network's shape.
+        weights: its state dict (of the averaged weights, in training).
+        rules: the rule set that it was trained for.
+    """
+    # Plain JSON types: enums become numbers, tuples lists.
+    return {
+        "rules": json.loads(json.dumps(dataclasses.asdict(rules))),
+        "network": {"config": dataclasses.asdict(config), "weights": dict(weights)},
+    }
+
+
+def load_network(source: str | Path) -> tuple[PolicyValueNet, RuleSet]:
+    """Loads a trained network in evaluation mode.
+
+    Args:
+        source: a checkpoint or network file, a run directory (its best measured network, or else its newest
+            checkpoint), or the name of a network that ships with the package.
+
+    Returns:
+        the network, on the CPU, and the rule set that it was trained for.
+
+    Raises:
+        CheckpointError: nothing usable is there.
+    """
+    path = find_network(source)
+    content = read_checkpoint(path)
+    return network_from(content, path), rules_from(content, path)
+
+
+def find_network(source: str | Path) -> Path:
+    """The file that :func:`load_network` reads for ``source``; CheckpointError if there is none."""
+    path = Path(source)
+    if path.is_dir():
+        best = path / "best"
+        if best.is_file():
+            chosen = path / "networks" / best.read_text().strip()
+            if chosen.is_file():
+                return chosen
+        folder = path if numbered(path) else path / "checkpoints"
+        if not numbered(folder):
+            raise CheckpointError(f"{path} is not a run directory with checkpoints.")
+        return load_newest(folder)[1]
+    if path.exists():
+        return path
+    shipped = NETS / f"{source}.pt"
+    if str(source) in shipped_networks():
+        return shipped
+    names = ", ".join(shipped_networks()) or "none"
+    raise CheckpointError(
+        f"There is no file, run directory or shipped network called {str(source)!r} (shipped networks: {names})."
+    )
+
+
+def shipped_networks() -> list[str]:
+    """Names of the networks that ship with the package."""
+    return sorted(path.stem for path in NETS.glob("*.pt"))
+
+
+def network_from(content: Mapping[str, Any], path: Path) -> PolicyValueNet:
+    """The network of a checkpoint's content; ``path`` is for messages."""
+    try:
+        saved = content["network"]
+        network = build_network(build(NetworkConfig, saved["config"]), rules_from(content, path))
+        network.load_state_dict(saved["weights"])
+    except CheckpointError:
+        raise
+    except (KeyError, ValueError, RuntimeError) as error:
+        raise CheckpointError(f"{path} holds no network that this version can build.") from error
+    return network.eval()
+
+
+def rules_from(content: Mapping[str, Any], path: Path) -> RuleSet:
+    """The rule set of a checkpoint's content.
+
+    Raises:
+        CheckpointError: a rule set of that name is known here, but it plays differently.
+    """
+    saved = content["rules"]
+    laws = [
+        DrawLaw(**{**law, "termination": Termination(law["termination"]), "material": tuple(law["material"]),
+                   "resets": tuple(law["resets"])})
+        for law in saved["draw_laws"]
+    ]  # fmt: skip
+    rules = RuleSet(**{**saved, "draw_laws": tuple(laws)})
+    known = RULE_SETS.get(rules.name, rules)
+    differing = [
+        field.name for field in dataclasses.fields(RuleSet)
+        if field.name != "title" and getattr(known, field.name) != getattr(rules, field.name)
+    ]  # fmt: skip
+    if differing:
+        raise CheckpointError(
+            f"{path} was trained under other rules than {rules.name!r} means here (they differ in "
+            f"{', '.join(differing)})."
+        )
+    return known
