@@ -1,0 +1,84 @@
+"""Metrics of a run: JSON lines, one object an event, and the same numbers as TensorBoard scalars."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from torch.utils.tensorboard import SummaryWriter
+
+from damas_rl.files import atomic_write
+
+
+class MetricsLog:
+    """Writes the metrics of a run.
+
+    Every line holds ``kind``, ``iteration`` and nested values. What depends on the clock stands under ``time``, so
+    that two runs can be compared without it.
+
+    Args:
+        path: the JSON-lines file.
+        events: folder of the TensorBoard events.
+        iteration: iterations that are part of the run already; whatever an interrupted process has written about
+            later ones is removed.
+    """
+
+    def __init__(self, path: Path, events: Path, iteration: int = 0) -> None:
+        if path.exists():
+            kept = [json.dumps(line) for line in read_metrics(path) if line["iteration"] <= iteration]
+            atomic_write(path, ["".join(f"{line}\n" for line in kept).encode()])
+        self._file = open(path, "a", encoding="utf-8")
+        self._tensorboard = SummaryWriter(str(events), purge_step=iteration + 1, flush_secs=30)
+
+    def write(self, kind: str, iteration: int, values: Mapping[str, Any]) -> None:
+        """Adds one event.
+
+        Args:
+            kind: what happened, ``"iteration"`` or ``"ladder"``.
+            iteration: iteration it belongs to.
+            values: numbers, text, lists and mappings of such; NaN is written as null.
+        """
+        line = {"kind": kind, "iteration": iteration, **values}
+        self._file.write(json.dumps(_plain(line), allow_nan=False) + "\n")
+        self._file.flush()
+        for name, value in _scalars(values):
+            self._tensorboard.add_scalar(name if "/" in name else f"{kind}/{name}", value, iteration)
+
+    def close(self) -> None:
+        """Writes out what is still buffered."""
+        self._file.close()
+        self._tensorboard.close()
+
+
+def read_metrics(path: Path) -> Iterator[dict[str, Any]]:
+    """The events of a metrics file; a last line that was cut off by a crash is left out."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            try:
+                event = json.loads(line)
+            except json.JSONDecodeError:
+                return
+            yield event
+
+
+def _plain(value: Any) -> Any:
+    """``value`` in types that JSON knows."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _scalars(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
+    """The numbers of nested mappings, with names joined by ``/``."""
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _scalars(value, f"{prefix}{key}/")
+        elif isinstance(value, (int, float)) or hasattr(value, "item"):
+            yield f"{prefix}{key}", float(value)

@@ -1,0 +1,163 @@
+"""The directory of one training run: what lies where, and that only one process writes there.
+
+::
+
+    runs/2026-01-31-120000-quick-s1/
+        config.yaml    resolved configuration          meta.json    revision, versions, machine
+        metrics.jsonl  one JSON object a line          tb/          TensorBoard events
+        games/         sampled self-play games as PDN  checkpoints/ everything needed to go on
+        networks/      a network for each measurement  best         name of the best measured one
+"""
+
+import fcntl
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import damas_env
+import yaml
+
+from damas_rl.files import atomic_write, why
+
+
+class RunError(RuntimeError):
+    """A run that cannot start or go on; the message is one sentence for the user."""
+
+
+class RunDirectory:
+    """A run's directory, locked against other processes until :meth:`close`.
+
+    The lock is an advisory lock of the operating system on the file ``lock``; it ends with the process that holds
+    it, however that process ends.
+
+    Attributes:
+        path, checkpoints, networks, games, events: folders of the run.
+        metrics: the JSON-lines file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.checkpoints = path / "checkpoints"
+        self.networks = path / "networks"
+        self.games = path / "games"
+        self.events = path / "tb"
+        self.metrics = path / "metrics.jsonl"
+        self._lock: int | None = None
+
+    @classmethod
+    def create(cls, path: Path, config: dict[str, Any]) -> "RunDirectory":
+        """Makes a new run directory and locks it.
+
+        Args:
+            path: where; must not exist yet, or be empty.
+            config: the resolved configuration, plain types.
+
+        Raises:
+            RunError: something is there already, or the directory cannot be written.
+        """
+        run = cls(path)
+        try:
+            if path.exists() and (not path.is_dir() or any(path.iterdir())):
+                raise RunError(
+                    f"{path} is not empty; choose another run_dir=, or continue that run with resume={path}."
+                )
+            for folder in (run.checkpoints, run.networks, run.games, run.events):
+                folder.mkdir(parents=True)
+            run._take_lock()
+            atomic_write(path / "config.yaml", [yaml.safe_dump(config, sort_keys=False).encode()])
+            atomic_write(path / "meta.json", [json.dumps(describe_machine(), indent=2).encode() + b"\n"])
+            run.point_latest()
+        except OSError as error:
+            run.close()
+            raise RunError(f"The run directory {path} could not be made: {why(error)}.") from error
+        return run
+
+    @classmethod
+    def open(cls, path: Path) -> "RunDirectory":
+        """Locks the directory of an earlier run.
+
+        Raises:
+            RunError: it is no run directory, or another process is training in it.
+        """
+        run = cls(path.resolve())
+        if not run.checkpoints.is_dir():
+            raise RunError(f"{path} is not a run directory (it has no folder checkpoints).")
+        try:
+            run._take_lock()
+        except OSError as error:
+            raise RunError(f"The run directory {path} cannot be used: {why(error)}.") from error
+        return run
+
+    def point_latest(self) -> None:
+        """Makes the link ``latest`` beside the run directory point to it."""
+        link = self.path.parent / "latest"
+        temporary = self.path.parent / f".latest.{os.getpid()}.tmp"
+        if link.is_symlink() or not link.exists():
+            temporary.unlink(missing_ok=True)
+            temporary.symlink_to(self.path.name)
+            os.replace(temporary, link)
+
+    def _take_lock(self) -> None:
+        descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
+            os.close(descriptor)
+            raise RunError(f"Process {owner or 'unknown'} is training in {self.path}; stop it first.") from None
+        self._lock = descriptor
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+
+    def close(self) -> None:
+        """Releases the lock."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def default_path(runs_dir: str, name: str, seed: int) -> Path:
+    """``<runs_dir>/<date>-<name>-s<seed>``."""
+    return Path(runs_dir) / f"{time.strftime('%Y-%m-%d-%H%M%S')}-{name}-s{seed}"
+
+
+def describe_machine() -> dict[str, Any]:
+    """What a run must remember to be repeated: revision, versions, machine (plain types)."""
+    packages = ("numpy", "numba", "torch", "gymnasium", "hydra-core")
+    return {
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "git_revision": git_revision(),
+        "damas_rl": damas_env.__version__,
+        "rules_version": damas_env.RULES_VERSION,
+        "action_version": damas_env.ACTION_VERSION,
+        "python": platform.python_version(),
+        "packages": {name: importlib.metadata.version(name) for name in packages},
+        "machine": {
+            "system": platform.platform(),
+            "processor": _processor(),
+            "cores": len(os.sched_getaffinity(0)),
+        },
+    }
+
+
+def git_revision() -> str:
+    """Commit of the source tree, with ``-dirty`` if files differ from it; ``unknown`` outside a repository."""
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return done.stdout.strip()
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
