@@ -1,4 +1,4 @@
-"""FEN: positions as text, ``W:W21,K31:B1,K12``: side to move, White's squares, Black's squares, ``K`` = king."""
+"""FEN: positions as text, ``W:W21,K31:B1,K12``: side to move, White's and Black's squares, ``K`` = king."""
 
 import re
 
