@@ -33,7 +33,7 @@ _CELLS = {size: _cells(size) for size in GEOMETRY}
 
 
 @kernel
-def _fill_features(start, end, counters, repetitions, plies, limits, repetition_limit, ply_cap, out):
+def fill_features(start, end, counters, repetitions, plies, limits, repetition_limit, ply_cap, out):
     """Writes float32[B, 6]; limits int64[4], ply_cap 0 = none."""
     for game in range(start, end):
         for slot in range(4):
@@ -79,7 +79,7 @@ def features(positions: Positions, out: NDArray[np.float32] | None = None) -> ND
     rules = positions.rules
     repetition_limit = (rules.repetition or 3) - 1
     in_chunks(
-        _fill_features, len(positions), positions.counters, positions.repetitions, positions.plies,
+        fill_features, len(positions), positions.counters, positions.repetitions, positions.plies,
         rules.counter_limits, repetition_limit, rules.ply_cap, out,
     )  # fmt: skip
     return out

@@ -1,0 +1,236 @@
+"""Monte-Carlo tree search over a batch of games: kernels grow the trees, one network call evaluates all leaves."""
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from damas_env.observation import NUM_FEATURES, fill_features
+from damas_env.position import Positions
+from damas_env.rules import RuleSet
+from numpy.typing import NDArray
+
+from damas_rl.search import tree
+
+
+class Evaluate(Protocol):
+    """What the search needs of a network."""
+
+    def evaluate(
+        self, boards: NDArray[np.uint64], features: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        """(logits [B, N], value [B] for the side to move, moves left [B]) of boards [B, 4] and features [B, 6]."""
+        ...
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """How trees are searched.
+
+    Attributes:
+        kind: ``"puct"`` (AlphaZero) or ``"gumbel"`` (sequential halving at the root, Danihelka et al. 2022; PUCT
+            below the root).
+        c_puct: exploration constant of PUCT.
+        fpu_reduction: how much worse than its parent an unvisited edge is taken to be.
+        noise_fraction: share of Dirichlet noise in the root priors during self-play (PUCT).
+        noise_concentration: total concentration of the Dirichlet noise, spread over the legal moves (PUCT).
+        considered: root moves that enter sequential halving (Gumbel).
+        c_visit, c_scale: sigma(Q) = (c_visit + most visits) * c_scale * Q (Gumbel).
+        leaves_per_tree: leaves of one tree that are evaluated together, with virtual loss in between.
+    """
+
+    kind: str = "puct"
+    c_puct: float = 1.5
+    fpu_reduction: float = 0.3
+    noise_fraction: float = 0.25
+    noise_concentration: float = 10.0
+    considered: int = 16
+    c_visit: float = 50.0
+    c_scale: float = 0.1
+    leaves_per_tree: int = 1
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("puct", "gumbel"):
+            raise ValueError(f"search.kind={self.kind!r}: choose puct or gumbel.")
+        for key, low, high in (
+            ("c_puct", 0.0, 100.0), ("fpu_reduction", 0.0, 2.0), ("noise_fraction", 0.0, 1.0),
+            ("noise_concentration", 1e-3, 1e4), ("considered", 2, 128), ("c_visit", 0.0, 1e4), ("c_scale", 0.0, 100.0),
+            ("leaves_per_tree", 1, 256),
+        ):  # fmt: skip
+            if not low <= getattr(self, key) <= high:
+                raise ValueError(f"search.{key}={getattr(self, key)}: choose a value from {low} to {high}.")
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search found at B roots; rows are padded behind ``counts`` legal moves.
+
+    Attributes:
+        actions: int16[B, M], legal actions in canonical order. counts: int32[B].
+        visits: int32[B, M]. q: float32[B, M], value of each move for the side to move (unvisited: estimated).
+        priors: float32[B, M], noise included if there was any. logits: float32[B, M].
+        value: float32[B], value of the root for the side to move; exact where proven.
+        policy: float32[B, M], training target, rows sum to 1.
+        choice: int16[B], the action to play.
+        proven: int8[B], 0 unknown, 1 won, 2 lost, 3 drawn for the side to move.
+        simulations: int32[B].
+    """
+
+    actions: NDArray[np.int16]
+    counts: NDArray[np.int32]
+    visits: NDArray[np.int32]
+    q: NDArray[np.float32]
+    priors: NDArray[np.float32]
+    logits: NDArray[np.float32]
+    value: NDArray[np.float32]
+    policy: NDArray[np.float32]
+    choice: NDArray[np.int16]
+    proven: NDArray[np.int8]
+    simulations: NDArray[np.int32]
+
+
+@dataclass
+class SearchStats:
+    """What searches cost so far: leaves evaluated, network calls, room in those calls, seconds."""
+
+    evaluations: int = 0
+    batches: int = 0
+    capacity: int = 0
+    net_seconds: float = 0.0
+    seconds: float = 0.0
+
+    def add(self, other: "SearchStats") -> None:
+        """Adds the costs of another search."""
+        for name in ("evaluations", "batches", "capacity", "net_seconds", "seconds"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+def considered_visits(considered: int, simulations: int) -> NDArray[np.int32]:
+    """int32[simulations]: visit count of the root edges in the race, by simulation (sequential halving).
+
+    ``considered`` edges share the budget in log2 rounds; after each round the better half goes on.
+    """
+    if considered <= 1:
+        return np.arange(simulations, dtype=np.int32)
+    rounds = math.ceil(math.log2(considered))
+    sequence: list[int] = []
+    visits, racing = [0] * considered, considered
+    while len(sequence) < simulations:
+        extra = max(1, simulations // (rounds * racing))
+        for _ in range(extra):
+            sequence.extend(visits[:racing])
+            for edge in range(racing):
+                visits[edge] += 1
+        racing = max(2, racing // 2)
+    return np.array(sequence[:simulations], dtype=np.int32)
+
+
+class Search:
+    """Trees for up to ``games`` games; one object serves one thread."""
+
+    def __init__(self, rules: RuleSet, evaluator: Evaluate, config: SearchConfig, games: int, simulations: int) -> None:
+        """Allocates the pools.
+
+        Args:
+            rules: rule set of the games.
+            evaluator: the network.
+            config: see :class:`SearchConfig`.
+            games: most games in one call of :meth:`run`.
+            simulations: most simulations for one move.
+        """
+        self.rules, self.evaluator, self.config, self.games = rules, evaluator, config, games
+        self.simulations = simulations
+        self.stats = SearchStats()
+        considered = min(config.considered, rules.max_moves)
+        schedule = np.stack([considered_visits(m, simulations) for m in range(considered + 1)])
+        self.trees = tree.new_trees(rules, games, simulations + 2, schedule)
+        self._leaves = tree.new_leaves(games * config.leaves_per_tree)
+        self._features = np.zeros((len(self._leaves.game), NUM_FEATURES), dtype=np.float32)
+        self._scales = tree.Scales(
+            config.c_puct, config.fpu_reduction, config.kind == "gumbel", considered, config.c_visit, config.c_scale
+        )
+
+    def run(
+        self, positions: Positions, simulations: int | NDArray[np.int32], rng: np.random.Generator | None = None
+    ) -> SearchResult:
+        """Searches the current position of every game.
+
+        Args:
+            positions: B <= ``games`` games, none of them finished.
+            simulations: for all games, or int32[B]; at most the number given at construction.
+            rng: source of the exploration noise at the roots; None = no noise.
+        """
+        started = time.perf_counter()
+        size = len(positions)
+        if size > self.games:
+            raise ValueError(f"This search has room for {self.games} games, not {size}.")
+        if (positions.terminations != 0).any():
+            raise ValueError("A finished game cannot be searched.")
+        budget = np.broadcast_to(np.asarray(simulations, dtype=np.int32), (size,))
+        if budget.max() > self.simulations or budget.min() < 1:
+            raise ValueError(f"This search runs 1 to {self.simulations} simulations, not {budget.min()}–{budget.max()}.")
+        spec, tables = self.rules.spec, self.rules.tables
+        tree.plant(
+            spec, tables, self.trees, self._leaves, positions.boards, positions.counters, positions.plies,
+            positions.repetitions, positions.history, positions.history_len, budget,
+        )  # fmt: skip
+        self._evaluate(size)
+        if rng is not None:
+            self._add_noise(rng, positions.counts)
+        while True:
+            found = tree.select(
+                spec, tables, self.trees, self._scales, self._leaves, size, self.config.leaves_per_tree
+            )
+            if found == 0:
+                break
+            self._evaluate(found)
+        result = self._read(size)
+        self.stats.seconds += time.perf_counter() - started
+        return result
+
+    def _evaluate(self, count: int) -> None:
+        leaves, rules = self._leaves, self.rules
+        fill_features(
+            0, count, leaves.counters, leaves.repetitions, leaves.plies, rules.counter_limits,
+            (rules.repetition or 3) - 1, rules.ply_cap, self._features,
+        )  # fmt: skip
+        started = time.perf_counter()
+        logits, values, _ = self.evaluator.evaluate(leaves.boards[:count], self._features[:count])
+        self.stats.net_seconds += time.perf_counter() - started
+        self.stats.evaluations += count
+        self.stats.batches += 1
+        self.stats.capacity += len(leaves.game)
+        tree.expand(self.trees, leaves, count, logits, values)
+
+    def _add_noise(self, rng: np.random.Generator, counts: NDArray[np.int32]) -> None:
+        size, width = len(counts), self.rules.max_moves
+        if self.config.kind == "gumbel":
+            self.trees.noise[:size] = rng.gumbel(size=(size, width))
+        elif self.config.noise_fraction > 0.0:
+            legal = np.arange(width) < counts[:, None]
+            alpha = np.where(legal, self.config.noise_concentration / counts[:, None], 1.0)
+            noise = np.where(legal, rng.standard_gamma(alpha), 0.0) + 1e-12
+            noise = (noise / noise.sum(axis=1, keepdims=True)).astype(np.float32)
+            tree.mix_root_noise(self.trees, size, noise, self.config.noise_fraction)
+
+    def _read(self, size: int) -> SearchResult:
+        width = self.rules.max_moves
+        result = SearchResult(
+            actions=np.full((size, width), -1, np.int16), counts=np.zeros(size, np.int32),
+            visits=np.zeros((size, width), np.int32), q=np.zeros((size, width), np.float32),
+            priors=np.zeros((size, width), np.float32), logits=np.zeros((size, width), np.float32),
+            value=np.zeros(size, np.float32), policy=np.zeros((size, width), np.float32),
+            choice=np.zeros(size, np.int16), proven=self.trees.proven[:size, 0].copy(),
+            simulations=self.trees.simulations[:size].copy(),
+        )  # fmt: skip
+        tree.read_roots(
+            self.trees, self._scales, size, result.actions, result.counts, result.visits, result.q, result.priors,
+            result.logits, result.value, result.policy, result.choice,
+        )  # fmt: skip
+        return result
+
+    def principal_variation(self, game: int, length: int = 16) -> list[int]:
+        """Actions of the most visited line of the latest search of one game."""
+        out = np.zeros(length, dtype=np.int16)
+        return [int(action) for action in out[: tree.principal_variation(self.trees, game, out)]]

@@ -1,0 +1,338 @@
+"""Self-play: many games at once become training records.
+
+Games are split into groups. A group is a batch of games with its own trees and its own random stream, and everything
+that it does depends on nothing else, so results do not depend on how many threads serve the groups. While one group
+waits for the network (or for the other core), another one grows its trees.
+"""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from damas_env.observation import features
+from damas_env.position import Positions
+from damas_env.rules import RuleSet
+from damas_env.termination import Termination
+from numpy.typing import NDArray
+
+from damas_rl.search.mcts import Evaluate, Search, SearchConfig, SearchResult, SearchStats
+
+POLICY_WIDTH = 32
+"""Moves of one record's policy; the likeliest ones where there are more."""
+
+LONGEST_GAME = 512
+"""Plies of one game that are kept; a longer game loses the records of its first plies."""
+
+
+class Records(NamedTuple):
+    """Training positions, one row each.
+
+    Attributes:
+        boards: uint64[n, 4]. features: float32[n, 6].
+        actions: int16[n, 32], -1 pads. probs: float32[n, 32], target policy, rows sum to 1.
+        z: int8[n], result for the side to move. q: float32[n], value that the search found for it.
+        plies_left: int16[n], until the end of the game. weight: float32[n].
+    """
+
+    boards: NDArray[np.uint64]
+    features: NDArray[np.float32]
+    actions: NDArray[np.int16]
+    probs: NDArray[np.float32]
+    z: NDArray[np.int8]
+    q: NDArray[np.float32]
+    plies_left: NDArray[np.int16]
+    weight: NDArray[np.float32]
+
+
+def empty_records(*shape: int) -> Records:
+    """Zeroed records of a leading shape."""
+    return Records(
+        np.zeros((*shape, 4), np.uint64), np.zeros((*shape, 6), np.float32),
+        np.full((*shape, POLICY_WIDTH), -1, np.int16), np.zeros((*shape, POLICY_WIDTH), np.float32),
+        np.zeros(shape, np.int8), np.zeros(shape, np.float32), np.zeros(shape, np.int16), np.ones(shape, np.float32),
+    )  # fmt: skip
+
+
+def concatenate(parts: list[Records]) -> Records:
+    """One batch of records out of several."""
+    if not parts:
+        return empty_records(0)
+    return Records(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+@dataclass(frozen=True)
+class SelfPlayConfig:
+    """How games against oneself are played.
+
+    Attributes:
+        games: games played at once.
+        groups: batches into which they are split; each is one network batch.
+        threads: groups served at once; 0 = one for each core.
+        simulations: of a full search, whose position becomes a record.
+        fast_simulations: of a fast search, whose position does not (playout-cap randomisation, Wu 2019).
+        full_share: share of plies that get a full search.
+        random_plies: a game starts with 0 to this many random plies.
+        temperature: exponent 1 / temperature over visit counts while sampling (PUCT).
+        temperature_plies: plies after the opening during which moves are sampled (PUCT).
+    """
+
+    games: int = 512
+    groups: int = 4
+    threads: int = 0
+    simulations: int = 64
+    fast_simulations: int = 16
+    full_share: float = 1.0
+    random_plies: int = 8
+    temperature: float = 1.0
+    temperature_plies: int = 16
+
+    def __post_init__(self) -> None:
+        for key, low, high in (
+            ("games", 1, 1 << 20), ("groups", 1, 1024), ("threads", 0, 1024), ("simulations", 1, 1 << 16),
+            ("fast_simulations", 1, 1 << 16), ("full_share", 1e-3, 1.0), ("random_plies", 0, 100),
+            ("temperature", 1e-2, 100.0), ("temperature_plies", 0, 10_000),
+        ):  # fmt: skip
+            if not low <= getattr(self, key) <= high:
+                raise ValueError(f"selfplay.{key}={getattr(self, key)}: choose a value from {low} to {high}.")
+        if self.games % self.groups:
+            raise ValueError(f"selfplay.games={self.games} must be a multiple of selfplay.groups={self.groups}.")
+
+
+@dataclass(frozen=True)
+class FinishedGame:
+    """One game from the starting position.
+
+    Attributes:
+        actions: the plies, as action indices.
+        opening: how many of them were random.
+        termination: why it ended.
+        winner: 0 = White, 1 = Black, -1 = nobody.
+    """
+
+    actions: tuple[int, ...]
+    opening: int
+    termination: Termination
+    winner: int
+
+
+@dataclass
+class SelfPlayBatch:
+    """What one call of :meth:`SelfPlay.run` produced: records, finished games and costs."""
+
+    records: Records
+    games: list[FinishedGame]
+    plies: int
+    seconds: float
+    search: SearchStats = field(default_factory=SearchStats)
+
+    def stats(self) -> dict[str, float]:
+        """Figures for logs; shares are in [0, 1], lengths in plies."""
+        games = max(1, len(self.games))
+        lengths = [len(game.actions) for game in self.games]
+        drawn = sum(game.winner < 0 for game in self.games)
+        white = sum(game.winner == 0 for game in self.games)
+        figures = {
+            "plies": float(self.plies),
+            "games": float(len(self.games)),
+            "evaluations": float(self.search.evaluations),
+            "seconds": self.seconds,
+            "positions_per_second": self.plies / self.seconds,
+            "evaluations_per_second": self.search.evaluations / self.seconds,
+            "batch_fill": self.search.evaluations / max(1, self.search.capacity),
+            "network_share": self.search.net_seconds / max(1e-9, self.search.seconds),
+            "mean_length": float(np.mean(lengths)) if lengths else 0.0,
+            "draw_share": drawn / games,
+            "white_win_share": white / games,
+            "distinct_share": len({game.actions for game in self.games}) / games,
+        }
+        for termination in Termination:
+            count = sum(game.termination == termination for game in self.games)
+            if count:
+                figures[f"ended_by/{termination.name.lower()}"] = count / games
+        return figures
+
+
+class _Group:
+    """A batch of games that is played in step.
+
+    Rows of the games in progress are kept in rings of ``LONGEST_GAME`` steps: the row of game g at step t of the
+    group is ``rows[t % LONGEST_GAME, g]``.
+    """
+
+    def __init__(self, rules: RuleSet, config: SelfPlayConfig, search: SearchConfig, seed: np.random.SeedSequence):
+        self.rules, self.config, self.search_config = rules, config, search
+        self.size = config.games // config.groups
+        self.rng = np.random.Generator(np.random.PCG64(seed))
+        self.positions = Positions.initial(rules, self.size)
+        self.step_number = 0
+        self.opening = self.rng.integers(0, config.random_plies + 1, self.size)
+        self.rows = empty_records(LONGEST_GAME, self.size)
+        self.recorded = np.zeros((LONGEST_GAME, self.size), np.bool_)
+        self.played = np.zeros((LONGEST_GAME, self.size), np.int16)
+        self.colors = np.zeros((LONGEST_GAME, self.size), np.int8)
+        self.search: Search | None = None
+
+    def run(self, evaluator: Evaluate, steps: int) -> tuple[list[Records], list[FinishedGame], SearchStats]:
+        """Plays ``steps`` plies in every game; finished games are replaced by new ones."""
+        if self.search is None:
+            most = max(self.config.simulations, self.config.fast_simulations)
+            self.search = Search(self.rules, evaluator, self.search_config, self.size, most)
+        self.search.evaluator, self.search.stats = evaluator, SearchStats()
+        records: list[Records] = []
+        games: list[FinishedGame] = []
+        for _ in range(steps):
+            self._step(self.search)
+            for game in np.flatnonzero(self.positions.terminations):
+                part, finished = self._finish(int(game))
+                records.append(part)
+                games.append(finished)
+            self._restart(self.positions.terminations != 0)
+        return records, games, self.search.stats
+
+    def _step(self, search: Search) -> None:
+        positions, config, slot = self.positions, self.config, self.step_number % LONGEST_GAME
+        random = positions.plies < self.opening
+        full = self.rng.random(self.size) < config.full_share
+        picks = (self.rng.random(self.size) * positions.counts).astype(np.int64)
+        actions = positions.actions[np.arange(self.size), picks]
+        searched = np.flatnonzero(~random)
+        self.recorded[slot] = ~random & full
+        self.colors[slot] = positions.colors
+        if len(searched):
+            budget = np.where(full[searched], config.simulations, config.fast_simulations).astype(np.int32)
+            result = search.run(positions.take(searched), budget, self.rng)
+            actions[searched] = self._pick(result, positions.plies[searched] - self.opening[searched])
+            self._record(slot, searched, result)
+        self.played[slot] = actions
+        positions.step(actions)
+        self.step_number += 1
+
+    def _pick(self, result: SearchResult, plies: NDArray[np.int32]) -> NDArray[np.int16]:
+        """The moves to play; PUCT samples by visit counts early in a game, Gumbel noise needs no sampling."""
+        if self.search_config.kind == "gumbel":
+            return result.choice
+        weights = np.log(np.maximum(result.policy, 1e-12)) / self.config.temperature
+        noise = self.rng.gumbel(size=weights.shape)
+        sampled = np.argmax(np.where(result.policy > 0, weights + noise, -np.inf), axis=1)
+        early = plies < self.config.temperature_plies
+        return np.where(early, result.actions[np.arange(len(plies)), sampled], result.choice)
+
+    def _record(self, slot: int, games: NDArray[np.int64], result: SearchResult) -> None:
+        rows = self.rows
+        rows.boards[slot] = self.positions.boards
+        rows.features[slot] = features(self.positions)
+        order = np.argsort(-result.policy, axis=1, kind="stable")[:, :POLICY_WIDTH]
+        probs = np.take_along_axis(result.policy, order, axis=1)
+        rows.actions[slot, games] = np.where(probs > 0, np.take_along_axis(result.actions, order, axis=1), -1)
+        rows.probs[slot, games] = probs / probs.sum(axis=1, keepdims=True)
+        rows.q[slot, games] = result.value
+
+    def _finish(self, game: int) -> tuple[Records, FinishedGame]:
+        """Records and summary of a finished game."""
+        length = int(self.positions.plies[game])
+        steps = np.arange(max(0, self.step_number - min(length, LONGEST_GAME)), self.step_number)
+        slots = steps % LONGEST_GAME
+        winner = int(self.positions.winners()[game])
+        finished = FinishedGame(
+            tuple(self.played[slots, game].tolist()),
+            min(int(self.opening[game]), length),
+            Termination(int(self.positions.terminations[game])),
+            winner,
+        )
+        kept = self.recorded[slots, game]
+        steps, slots = steps[kept], slots[kept]
+        part = Records(*(column[slots, game] for column in self.rows))
+        if winner >= 0:
+            part.z[:] = np.where(self.colors[slots, game] == winner, 1, -1)
+        part.plies_left[:] = self.step_number - steps
+        return part, finished
+
+    def _restart(self, done: NDArray[np.bool_]) -> None:
+        fresh = self.rng.integers(0, self.config.random_plies + 1, self.size)
+        self.opening = np.where(done, fresh, self.opening)
+        self.positions.reset(done)
+
+    _RINGS = ("recorded", "played", "colors")
+
+    def state_dict(self) -> dict[str, Any]:
+        """Games in progress, as arrays and plain values."""
+        arrays = {f"positions.{name}": getattr(self.positions, name) for name in Positions._ARRAYS}
+        arrays |= {f"rows.{name}": column for name, column in self.rows._asdict().items()}
+        arrays |= {name: getattr(self, name) for name in self._RINGS}
+        copies = {name: array.copy() for name, array in arrays.items()}
+        return {**copies, "opening": self.opening.copy(), "step_number": self.step_number,
+                "rng": self.rng.bit_generator.state}  # fmt: skip
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Takes up games in progress."""
+        for name in Positions._ARRAYS:
+            getattr(self.positions, name)[:] = state[f"positions.{name}"]
+        for name, column in self.rows._asdict().items():
+            column[:] = state[f"rows.{name}"]
+        for name in self._RINGS:
+            getattr(self, name)[:] = state[name]
+        self.opening = np.array(state["opening"])
+        self.step_number = int(state["step_number"])
+        self.rng.bit_generator.state = state["rng"]
+
+
+class SelfPlay:
+    """All groups of a training run."""
+
+    def __init__(self, rules: RuleSet, config: SelfPlayConfig, search: SearchConfig, seed: int) -> None:
+        """Starts ``config.games`` games; group i draws from the i-th child of ``SeedSequence(seed)``."""
+        from damas_env import position
+
+        self.config = config
+        seeds = np.random.SeedSequence(seed).spawn(config.groups)
+        self.groups = [_Group(rules, config, search, child) for child in seeds]
+        self.threads = min(config.threads or position.THREADS, config.groups)
+        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="selfplay")
+
+    def run(
+        self, evaluator: Evaluate, positions_target: int, progress: Callable[[int], None] | None = None
+    ) -> SelfPlayBatch:
+        """Plays about ``positions_target`` plies, the same number in every game.
+
+        Args:
+            evaluator: current network; called from several threads at once.
+            positions_target: plies over all games.
+            progress: called with the plies of each group that has finished.
+        """
+        started = time.perf_counter()
+        steps = max(1, round(positions_target / self.config.games))
+        jobs = [self._pool.submit(group.run, evaluator, steps) for group in self.groups]
+        batch = SelfPlayBatch(empty_records(0), [], steps * self.config.games, 0.0)
+        parts: list[Records] = []
+        for group, job in zip(self.groups, jobs, strict=True):
+            records, games, stats = job.result()
+            parts += records
+            batch.games += games
+            batch.search.add(stats)
+            if progress is not None:
+                progress(steps * group.size)
+        batch.records = concatenate(parts)
+        batch.seconds = time.perf_counter() - started
+        return batch
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that a later run needs to go on bit for bit."""
+        return {"groups": [group.state_dict() for group in self.groups]}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restores :meth:`state_dict`.
+
+        Raises:
+            ValueError: the state belongs to another number or size of groups.
+        """
+        groups = state["groups"]
+        if len(groups) != len(self.groups) or len(groups[0]["opening"]) != self.groups[0].size:
+            raise ValueError(
+                f"The saved self-play has {len(groups)} groups of {len(groups[0]['opening'])} games, this run "
+                f"{len(self.groups)} of {self.groups[0].size}: resume with the same selfplay.games and groups."
+            )
+        for group, saved in zip(self.groups, groups, strict=True):
+            group.load_state_dict(saved)
