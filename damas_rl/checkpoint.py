@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import damas_env
 import numpy as np
 import torch
+
+import damas_env
 from damas_env.rules import RULE_SETS, DrawLaw, RuleSet
 from damas_env.termination import Termination
-
 from damas_rl.files import atomic_write, sync_folder, why
 from damas_rl.networks import NetworkConfig, PolicyValueNet, build_network
 from damas_rl.strict import build

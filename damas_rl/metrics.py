@@ -28,7 +28,7 @@ class MetricsLog:
         if path.exists():
             kept = [json.dumps(line) for line in read_metrics(path) if line["iteration"] <= iteration]
             atomic_write(path, ["".join(f"{line}\n" for line in kept).encode()])
-        self._file = open(path, "a", encoding="utf-8")
+        self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 (open as long as the log)
         self._tensorboard = SummaryWriter(str(events), purge_step=iteration + 1, flush_secs=30)
 
     def write(self, kind: str, iteration: int, values: Mapping[str, Any]) -> None:

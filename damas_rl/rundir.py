@@ -19,9 +19,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import damas_env
-import yaml
+from omegaconf import OmegaConf
 
+import damas_env
 from damas_rl.files import atomic_write, why
 
 
@@ -69,7 +69,7 @@ class RunDirectory:
             for folder in (run.checkpoints, run.networks, run.games, run.events):
                 folder.mkdir(parents=True)
             run._take_lock()
-            atomic_write(path / "config.yaml", [yaml.safe_dump(config, sort_keys=False).encode()])
+            atomic_write(path / "config.yaml", [OmegaConf.to_yaml(OmegaConf.create(config)).encode()])
             atomic_write(path / "meta.json", [json.dumps(describe_machine(), indent=2).encode() + b"\n"])
             run.point_latest()
         except OSError as error:
