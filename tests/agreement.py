@@ -105,8 +105,7 @@ def few_against_many(rng: random.Random, variant: Variant = BRAZILIAN) -> State:
     own, other = ("W", "b") if white else ("B", "w")
     full = variant.men_rows * variant.size // 2
     pieces = {
-        square: other.upper() if rng.random() < 0.3 else other
-        for square in inner[: rng.randint(min(4, full), full)]
+        square: other.upper() if rng.random() < 0.3 else other for square in inner[: rng.randint(min(4, full), full)]
     }
     free = [square for square in variant.squares if square not in pieces]
     for square in rng.sample(free, rng.randint(1, 4)):
@@ -128,9 +127,7 @@ def game_positions(
             state = state.play(rng.choice(legal))
 
 
-def mixed_positions(
-    seed: int, count: int, variant: Variant = BRAZILIAN
-) -> Iterator[tuple[State, list[RefMove]]]:
+def mixed_positions(seed: int, count: int, variant: Variant = BRAZILIAN) -> Iterator[tuple[State, list[RefMove]]]:
     """Half from random games (each third one with the other side to move), the rest random set-ups."""
     rng = random.Random(seed)
     games = game_positions(rng, variant)

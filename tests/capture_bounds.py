@@ -36,9 +36,7 @@ def _coordinates(square: int) -> tuple[int, int]:
 
 
 _SQUARE_AT = {_coordinates(square): square for square in range(SQUARES)}
-INTERIOR = np.array(
-    [s for s in range(SQUARES) if all(0 < coordinate < SIDE - 1 for coordinate in _coordinates(s))]
-)
+INTERIOR = np.array([s for s in range(SQUARES) if all(0 < coordinate < SIDE - 1 for coordinate in _coordinates(s))])
 
 
 def _rays() -> np.ndarray:
@@ -48,9 +46,7 @@ def _rays() -> np.ndarray:
         for direction, (down, right) in enumerate(((-1, -1), (-1, 1), (1, -1), (1, 1))):
             place = 0
             while (row + down * (place + 1), file + right * (place + 1)) in _SQUARE_AT:
-                rays[square, direction, place] = _SQUARE_AT[
-                    row + down * (place + 1), file + right * (place + 1)
-                ]
+                rays[square, direction, place] = _SQUARE_AT[row + down * (place + 1), file + right * (place + 1)]
                 place += 1
     return rays
 

@@ -47,8 +47,7 @@ def test_brazilian_from_the_initial_position_to_depth_11() -> None:
     rules = get_rules("cbd")
     want = [7, 49, 302, 1469, 7473, 37628, 187302, 907830, 4431766, 21560022, 105491257]
     found = [
-        movegen.perft(rules.spec, rules.initial_boards, depth, rules.max_moves)
-        for depth in range(1, len(want) + 1)
+        movegen.perft(rules.spec, rules.initial_boards, depth, rules.max_moves) for depth in range(1, len(want) + 1)
     ]
     assert found == want
     assert SERIES["brazilian-initial"]["leaves"][: len(want)] == want
@@ -70,9 +69,7 @@ def test_batched_steps_grow_the_same_tree() -> None:
     for leaves in SERIES["brazilian-initial"]["leaves"][:7]:
         assert int(positions.counts.sum()) == leaves
         parents = np.repeat(np.arange(len(positions)), positions.counts)
-        nth = np.arange(len(parents)) - np.repeat(
-            np.cumsum(positions.counts) - positions.counts, positions.counts
-        )
+        nth = np.arange(len(parents)) - np.repeat(np.cumsum(positions.counts) - positions.counts, positions.counts)
         actions = positions.actions[parents, nth]
         positions = positions.take(parents)
         positions.step(actions)
