@@ -121,5 +121,8 @@ class DamasAECEnv(AECEnv):
         """The board as ``render_mode`` says: text ("ansi"), or uint8[H, W, 3] ("rgb_array")."""
         return render_positions(self.positions, self.render_mode)
 
+    def close(self) -> None:
+        """Nothing to release; PettingZoo asks for it beside ``render``."""
+
     def _to_move(self) -> str:
         return self.possible_agents[int(self.positions.colors[0])]

@@ -8,7 +8,7 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from damas_env import notation
+from damas_env import notation, render
 from damas_env.envs.opponents import Opponent, make_opponent
 from damas_env.errors import IllegalActionError
 from damas_env.observation import opposite_view, planes, planes_shape
@@ -178,8 +178,6 @@ class DamasEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     def svg(self) -> str:
         """The board as an SVG document, White below."""
-        from damas_env import render
-
         return render.svg(self.positions)
 
     def _make_opponent(self, spec: str) -> Opponent:
@@ -247,6 +245,4 @@ def render_positions(positions: Positions, render_mode: str | None) -> Any:
     """
     if render_mode is None:
         raise ValueError("render() needs an environment made with render_mode='ansi' or 'rgb_array'.")
-    from damas_env import render
-
     return render.text(positions) if render_mode == "ansi" else render.rgb_array(positions)
