@@ -1,0 +1,92 @@
+"""What the subcommands share: arguments, input files, JSON and Rich output."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from damas_env.rules import RULE_SETS
+from damas_env.termination import Outcome
+
+
+class CommandError(ValueError):
+    """Bad input of a command; the message is one sentence."""
+
+
+def add_rules(parser: argparse.ArgumentParser) -> None:
+    """Adds ``--rules``; the name is resolved by ``get_rules``, which explains a wrong one."""
+    default = next(iter(RULE_SETS))
+    parser.add_argument("--rules", default=default, metavar="R", help=f"rule set (default: {default}; see damas rules)")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Adds ``--json``."""
+    parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+
+
+def add_notation(parser: argparse.ArgumentParser, default: str | None) -> None:
+    """Adds ``--notation``."""
+    shown = default or "that of the rule set"
+    parser.add_argument(
+        "--notation", choices=("numeric", "algebraic"), default=default, help=f"how to write moves (default: {shown})"
+    )
+
+
+def whole_number(text: str) -> int:
+    """A whole number from 1 up, for ``type=`` of an argument."""
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number from 1 to 999999999")
+    return int(text)
+
+
+def read_bytes(path: str) -> bytes:
+    """The content of a file, ``-`` = standard input.
+
+    Raises:
+        CommandError: it cannot be read.
+    """
+    if path == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise CommandError(f"cannot read {path!r}: {reason}") from None
+
+
+def outcome_json(outcome: Outcome | None) -> dict[str, str | None] | None:
+    """``{"termination", "winner"}``, or None while the game goes on."""
+    return {"termination": outcome.termination.name, "winner": outcome.winner} if outcome else None
+
+
+def outcome_text(outcome: Outcome | None) -> str:
+    """How a game has ended, for people."""
+    if outcome is None:
+        return "the game goes on"
+    reason = outcome.termination.name.lower().replace("_", " ")
+    if outcome.winner is None:
+        return f"draw ({reason})" if reason != "ply cap" else "stopped at the ply cap"
+    return f"{'White' if outcome.winner == 'W' else 'Black'} has won ({reason})"
+
+
+def print_json(document: Any) -> None:
+    """Prints one JSON document on one line."""
+    print(json.dumps(document))
+
+
+def show(*renderables: Any) -> None:
+    """Prints Rich renderables, with colours if the output is a terminal."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    with console.capture() as capture:
+        console.print(*renderables, sep="\n")
+    print(capture.get(), end="")
+
+
+def colors() -> bool:
+    """True if the output is a terminal that shows colours."""
+    from rich.console import Console
+
+    return Console().color_system is not None

@@ -1,0 +1,269 @@
+"""``damas rules``, ``moves``, ``play-moves`` and ``perft``: what the rules say about a position or a game."""
+
+import argparse
+import re
+import signal
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from damas_env import render
+from damas_env.errors import FenError, NotationError
+from damas_env.game import Game
+from damas_env.movegen import perft
+from damas_env.notation import decode, format_fen, legal_moves, parse_fen, spell_moves
+from damas_env.position import Positions
+from damas_env.rules import RULE_SETS, RuleSet, get_rules
+from damas_env.termination import Outcome, Termination
+from damas_rl.cli.common import (
+    CommandError,
+    add_json,
+    add_notation,
+    add_rules,
+    colors,
+    outcome_json,
+    outcome_text,
+    print_json,
+    read_bytes,
+    show,
+    whole_number,
+)
+
+_CHUNK = 1024
+_COLORS = ("W", "B")
+
+
+def register(subparsers: Any) -> None:
+    """Adds the subcommands."""
+    rules = subparsers.add_parser("rules", help="list the rule sets", description="Lists the rule sets.")
+    add_json(rules)
+    rules.set_defaults(run=_rules)
+
+    moves = subparsers.add_parser(
+        "moves",
+        help="list the legal moves of a position",
+        description="Lists the legal moves of a position with their action indices.",
+    )
+    add_rules(moves)
+    where = moves.add_mutually_exclusive_group()
+    where.add_argument("--fen", metavar="F", help="position, such as W:W21,K31:B1,K12 (default: the start)")
+    where.add_argument(
+        "--fens", metavar="FILE", help="one FEN a line (- = standard input); prints one JSON document a line"
+    )
+    add_notation(moves, "numeric")
+    add_json(moves)
+    moves.set_defaults(run=_moves)
+
+    play = subparsers.add_parser(
+        "play-moves",
+        help="play moves and show where they lead",
+        description="Plays moves from a position; shows the position reached, the outcome and the draw counters.",
+    )
+    add_rules(play)
+    play.add_argument("--fen", metavar="F", help="where to begin (default: the start)")
+    play.add_argument("--moves", required=True, metavar="M", help='moves such as "22-17 9-13" or "c3-b4 b6-a5"')
+    add_json(play)
+    play.set_defaults(run=_play_moves)
+
+    count = subparsers.add_parser(
+        "perft",
+        help="count the leaves of the move tree",
+        description="Counts the leaves of the move tree at each depth, a check of move generators.",
+    )
+    add_rules(count)
+    count.add_argument("--fen", metavar="F", help="position (default: the start)")
+    count.add_argument("--depth", required=True, type=whole_number, metavar="D", help="plies")
+    add_json(count)
+    count.set_defaults(run=_perft)
+
+
+def _rules(arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        print_json([_describe(rules) for rules in RULE_SETS.values()])
+        return
+    from rich.table import Table
+
+    table = Table("name", "board", "draws", "title")
+    for rules in RULE_SETS.values():
+        draws = [f"{rules.repetition} occurrences"] if rules.repetition else []
+        draws += [f"{name}: {_limits(rules, name)} plies" for name in rules.counter_names]
+        table.add_row(rules.name, f"{rules.size}x{rules.size}", "\n".join(draws), rules.title)
+    show(table)
+
+
+def _limits(rules: RuleSet, counter: str) -> str:
+    limits = sorted({law.plies for law in rules.draw_laws if law.counter == counter})
+    return "/".join(map(str, limits))
+
+
+def _describe(rules: RuleSet) -> dict[str, Any]:
+    """A rule set as JSON."""
+    return {
+        "name": rules.name,
+        "title": rules.title,
+        "size": rules.size,
+        "men_rows": rules.men_rows,
+        "mirrored": rules.mirrored,
+        "square_one": rules.square_one,
+        "first": rules.first,
+        "men_capture_backward": rules.men_capture_backward,
+        "men_capture_kings": rules.men_capture_kings,
+        "flying_kings": rules.flying_kings,
+        "king_lands_adjacent": rules.king_lands_adjacent,
+        "remove_at_end": rules.remove_at_end,
+        "majority": rules.majority,
+        "promotion": rules.promotion,
+        "draw_laws": [
+            {
+                "plies": law.plies,
+                "counter": law.counter,
+                "termination": law.termination.name,
+                "material": list(law.material),
+                "lone_king_on_main_diagonal": law.lone_king_on_main_diagonal,
+                "resets": list(law.resets),
+            }
+            for law in rules.draw_laws
+        ],
+        "repetition": rules.repetition,
+        "ply_cap": rules.ply_cap,
+        "ply_cap_draws": rules.ply_cap_draws,
+        "initial_fen": format_fen(rules.initial_boards, rules.first_color, rules),
+        "num_squares": rules.num_squares,
+        "num_actions": rules.num_actions,
+        "game_type": rules.game_type,
+        "notation": rules.notation,
+    }
+
+
+def _moves(arguments: argparse.Namespace) -> None:
+    rules = get_rules(arguments.rules)
+    if arguments.fens is not None:
+        lines = decode(read_bytes(arguments.fens)).replace("\r\n", "\n").removesuffix("\n").split("\n")
+        for document in _documents(lines, rules, arguments.notation):
+            print_json(document)
+        return
+    game = Game(rules, arguments.fen)
+    document = _document(game.positions, 0, arguments.notation)
+    if arguments.json:
+        print_json(document)
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("move", "captures", "crowned", "action")
+    for move in document["moves"]:
+        captures = " ".join(map(str, move["captures"]))
+        table.add_row(move["pdn"], captures, "yes" if move["promotes"] else "", str(move["action"]))
+    moves = f"{'White' if game.color == 'W' else 'Black'} to move: {len(document['moves'])} legal moves"
+    if document["outcome"]:
+        moves = outcome_text(game.outcome())
+    show(Text.from_ansi(render.text(game.positions, color=colors())), "", moves, *([table] if table.rows else []))
+
+
+def _documents(lines: Iterable[str], rules: RuleSet, notation: str) -> Iterator[dict[str, Any]]:
+    """The JSON document of each line, in order; parsed and generated in batches."""
+    remaining = iter(lines)
+    while chunk := list(islice(remaining, _CHUNK)):
+        parsed: list[tuple[np.ndarray, int] | FenError] = []
+        for line in chunk:
+            try:
+                parsed.append(parse_fen(line, rules))
+            except FenError as error:
+                parsed.append(error)
+        good = [entry for entry in parsed if not isinstance(entry, FenError)]
+        boards = np.array([boards for boards, _ in good], dtype=np.uint64).reshape(-1, 4)
+        positions = Positions.from_boards(rules, boards, np.array([color for _, color in good], dtype=np.int8))
+        index = 0
+        for line, entry in zip(chunk, parsed, strict=True):
+            if isinstance(entry, FenError):
+                yield {"fen": line, "error": str(entry)}
+            else:
+                yield _document(positions, index, notation)
+                index += 1
+
+
+def _document(positions: Positions, index: int, notation: str) -> dict[str, Any]:
+    """The position and its legal moves as JSON."""
+    color, rules = int(positions.colors[index]), positions.rules
+    legal = legal_moves(positions, index)
+    outcome = None
+    if positions.terminations[index]:  # set up without history, a position can only be over because it is lost
+        outcome = Outcome(Termination(int(positions.terminations[index])), _COLORS[1 - color])
+    return {
+        "fen": format_fen(positions.boards[index], color, rules),
+        "rules": rules.name,
+        "to_move": _COLORS[color],
+        "moves": [
+            {
+                "action": move.action,
+                "from": move.frm,
+                "to": move.to,
+                "captures": list(move.captures),
+                "promotes": move.promotes,
+                "pdn": pdn,
+            }
+            for move, pdn in zip(legal, spell_moves(legal, positions, index, notation), strict=True)
+        ],
+        "outcome": outcome_json(outcome),
+    }
+
+
+def _play_moves(arguments: argparse.Namespace) -> None:
+    game = Game(arguments.rules, arguments.fen)
+    words = (re.sub(r"^[0-9]+\.+", "", word) for word in arguments.moves.split())
+    last = None
+    for word in filter(None, words):
+        try:
+            last = game.push(word)
+        except NotationError as error:
+            raise CommandError(f"ply {game.ply + 1}: {error}") from None
+    if arguments.json:
+        counters: dict[str, Any] = {**game.counters(), "repetitions": game.repetitions()}
+        outcome = outcome_json(game.outcome())
+        print_json({"fen": game.fen(), "ply": game.ply, "outcome": outcome, "counters": counters})
+        return
+    from rich.text import Text
+
+    counts = [f"{name}: {count['plies']} of {count['limit']} plies" for name, count in game.counters().items()]
+    seen = game.repetitions()
+    counts.append(f"occurrences of this position: {seen['count']} of {seen['limit'] or 'any number'}")
+    show(
+        Text.from_ansi(render.text(game.positions, color=colors(), last_move=last)),
+        "",
+        game.fen(),
+        f"ply {game.ply}, {'White' if game.color == 'W' else 'Black'} to move: {outcome_text(game.outcome())}",
+        *counts,
+    )
+
+
+def _perft(arguments: argparse.Namespace) -> None:
+    game = Game(arguments.rules, arguments.fen)
+    spec, boards, room = game.rules.spec, game.positions.boards[0], game.rules.max_moves
+    perft(spec, boards, 1, room)  # compiles, or loads what has been compiled, before the clock starts
+    nodes, started, seconds = [], time.perf_counter(), 0.0
+    with _interruptible():
+        for depth in range(1, arguments.depth + 1):
+            nodes.append(int(perft(spec, boards, depth, room)))
+            seconds = time.perf_counter() - started
+            if not arguments.json:
+                print(f"depth {depth:2}  {nodes[-1]:>16,}  {seconds:9.3f} s", flush=True)
+    if arguments.json:
+        print_json({"depth": arguments.depth, "nodes": nodes, "seconds": seconds})
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Lets Ctrl-C end the process at once, also within a kernel, which Python's own handler would wait for."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
