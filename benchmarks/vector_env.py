@@ -12,6 +12,7 @@ import os
 import time
 
 import numpy as np
+
 from damas_env import position
 from damas_env.envs import DamasVectorEnv
 
@@ -42,7 +43,7 @@ def bytes_per_game(env: DamasVectorEnv) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=1.0, help="time for each cell of the table")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1, 16, 256, 4096, 65536])
     parser.add_argument("--threads", type=int, nargs="+", default=sorted({1, min(2, os.cpu_count() or 1)}))

@@ -1,19 +1,19 @@
 """Trains sb3-contrib's MaskablePPO against a random player and reports its score.
 
     pip install -e '.[sb3]'
-    python examples/maskable_ppo.py --steps 100000
+    python examples/maskable_ppo.py --steps 30000
 
-A policy-gradient learner without search needs a few hundred thousand steps to beat a random player clearly; the
-project's own self-play (``python train.py``) gets much further in the same time. This shows that the environment
-works with the libraries that people know.
+The environment works with the libraries that people know. The project's own self-play with search
+(``python train.py``) goes much further in the same time.
 """
 
 import argparse
 
-import damas_env  # noqa: F401  (registers the environment)
 import gymnasium
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks
+
+import damas_env  # noqa: F401  (registers the environment)
 
 
 def play(model: MaskablePPO, opponent: str, games: int, seed: int) -> tuple[int, int, int]:
@@ -32,8 +32,8 @@ def play(model: MaskablePPO, opponent: str, games: int, seed: int) -> tuple[int,
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=100_000, help="environment steps of training")
+    parser = argparse.ArgumentParser(description="MaskablePPO against a fixed opponent.")
+    parser.add_argument("--steps", type=int, default=30_000, help="environment steps of training")
     parser.add_argument("--opponent", default="random", help="player spec of the opponent, say alphabeta:depth=1")
     parser.add_argument("--games", type=int, default=200, help="games of the final match")
     parser.add_argument("--seed", type=int, default=0)

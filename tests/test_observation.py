@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from damas_env import notation
 from damas_env.envs.opponents import sample_legal
 from damas_env.observation import features, opposite_view, planes
