@@ -1,5 +1,6 @@
 """DamasEnv: contract of Gymnasium, rewards for both colours, truncation, illegal actions, seeds."""
 
+import subprocess
 import sys
 import types
 import warnings
@@ -302,3 +303,12 @@ def test_rendering():
     assert image.dtype == np.uint8 and image.ndim == 3 and image.shape[2] == 3
     with pytest.raises(ValueError, match="render_mode"):
         DamasEnv().render()
+
+
+def test_importing_the_game_imports_neither_torch_nor_pettingzoo():
+    code = (
+        "import sys, gymnasium, damas_env; gymnasium.make('damas_env/Damas-v0', opponent='random').reset(); "
+        "print(sorted({'torch', 'pettingzoo', 'damas_rl'} & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

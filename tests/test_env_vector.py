@@ -5,11 +5,11 @@ from dataclasses import replace
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
 import damas_env  # noqa: F401  (registers the environment)
 from damas_env import notation
-from damas_env.envs import DamasVectorEnv
+from damas_env.envs import DamasEnv, DamasVectorEnv
 from damas_env.errors import IllegalActionError
 from damas_env.game import Game
 from damas_env.observation import features, planes
@@ -254,3 +254,32 @@ def test_wrong_arguments_are_explained(kwargs, message):
 def test_unknown_reset_option_is_refused():
     with pytest.raises(ValueError, match="Unknown reset option 'fen'"):
         DamasVectorEnv(2).reset(options={"fen": "initial"})
+
+
+def test_agrees_with_gymnasiums_own_vector_of_single_environments():
+    """Same results and the same report of finished games as ``SyncVectorEnv`` in its SAME_STEP mode."""
+    rules = replace(CBD, ply_cap=50)
+    ours = DamasVectorEnv(4, rules=rules)
+    theirs = SyncVectorEnv([lambda: DamasEnv(rules=rules)] * 4, autoreset_mode=AutoresetMode.SAME_STEP)
+    observation, info = ours.reset(seed=0)
+    np.testing.assert_array_equal(observation, theirs.reset(seed=0)[0])
+    finished = 0
+    for _ in range(120):
+        actions = ours.sample_legal()
+        *results, info = ours.step(actions)
+        *expected, expected_info = theirs.step(actions.astype(np.int64))
+        for mine, other in zip(results, expected, strict=True):
+            np.testing.assert_array_equal(mine, other)
+        np.testing.assert_array_equal(info["action_mask"], expected_info["action_mask"])
+        np.testing.assert_array_equal(info["_action_mask"], expected_info["_action_mask"])
+        assert ("final_obs" in info) == ("final_obs" in expected_info)
+        if "final_obs" in info:
+            ended = info["_final_obs"]
+            np.testing.assert_array_equal(ended, expected_info["_final_obs"])
+            np.testing.assert_array_equal(info["_final_info"], expected_info["_final_info"])
+            np.testing.assert_array_equal(info["final_info"]["ply"], expected_info["final_info"]["ply"])
+            np.testing.assert_array_equal(info["final_info"]["_ply"], expected_info["final_info"]["_ply"])
+            for index in np.flatnonzero(ended):
+                np.testing.assert_array_equal(info["final_obs"][index], expected_info["final_obs"][index])
+            finished += int(ended.sum())
+    assert finished >= 8
