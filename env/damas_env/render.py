@@ -158,7 +158,7 @@ def svg(
         fill = _MARKED if cell.marked else "url(#damas-dark)" if cell.number else "url(#damas-light)"
         parts.append(f'<rect x="{left}" y="{top}" width="1" height="1" fill="{fill}"/>')
         if cell.number:
-            place = f'x="{left + 0.13}" y="{top + 0.21}"'
+            place = f'x="{left + 0.13:g}" y="{top + 0.21:g}"'
             parts.append(f'<text {place} font-size="0.17" fill="{_NUMBERS}">{cell.number}</text>')
         centre = f'transform="translate({left + 0.5} {top + 0.5})"'
         if cell.piece:
@@ -167,9 +167,7 @@ def svg(
             cross = "M-0.14 -0.14L0.14 0.14M0.14 -0.14L-0.14 0.14"
             parts.append(f'<path {centre} d="{cross}" stroke="#7d2418" stroke-width="0.05" opacity="0.7"/>')
         if cell.target:
-            parts.append(
-                f'<circle {centre} r="{_DOT}" fill="{_TARGET}" stroke="#4c7030" stroke-width="0.03"/>'
-            )
+            parts.append(f'<circle {centre} r="{_DOT}" fill="{_TARGET}" stroke="#4c7030" stroke-width="0.03"/>')
     for step in range(size):
         file = _FILES[size - 1 - step if flip else step]
         rank = step + 1 if flip else size - step
@@ -179,7 +177,7 @@ def svg(
             (0.25, step + 1.09, rank),
             (span - 0.25, step + 1.09, rank),
         ):
-            parts.append(f'<text x="{x}" y="{y}" font-size="0.27" fill="{_LETTERS}">{label}</text>')
+            parts.append(f'<text x="{x:g}" y="{y:g}" font-size="0.27" fill="{_LETTERS}">{label}</text>')
     return "\n".join((*parts, "</svg>", ""))
 
 
@@ -193,16 +191,14 @@ def _svg_piece(piece: str) -> str:
     side = piece.lower()
     fill = "white" if side == "w" else "black"
     parts = [
-        f'<circle cx="0.02" cy="0.05" r="{_RADIUS + 0.01}" fill="#000" opacity="0.35"/>',
+        f'<circle cx="0.02" cy="0.05" r="{_RADIUS + 0.01:g}" fill="#000" opacity="0.35"/>',
         f'<circle r="{_RADIUS}" fill="url(#damas-{fill})" stroke="{_EDGE[side]}" stroke-width="0.03"/>',
         f'<circle r="{_RING}" fill="none" stroke="{_EDGE[side]}" stroke-width="0.025" opacity="0.6"/>',
     ]
     if piece.isupper():
         points = " ".join(f"{x},{y}" for x, y in _CROWN_SHAPE)
         parts.append(f'<polygon points="{points}" fill="{_CROWN[side]}" stroke-linejoin="round"/>')
-        parts.extend(
-            f'<circle cx="{x}" cy="{y}" r="0.035" fill="{_CROWN[side]}"/>' for x, y in _CROWN_SHAPE[2::2]
-        )
+        parts.extend(f'<circle cx="{x}" cy="{y}" r="0.035" fill="{_CROWN[side]}"/>' for x, y in _CROWN_SHAPE[2::2])
     return "".join(parts)
 
 

@@ -40,14 +40,10 @@ def parse_fen(text: str | None, rules: RuleSet, corner: str | None = None) -> tu
         raise FenError(f"FEN of {len(text)} characters: no position needs more than {_MAX_TEXT}")
     body = text.strip().removesuffix(".").rstrip()
     if not body:
-        raise FenError(
-            'empty FEN: write a position such as "W:W21,22,K31:B1,K12", or "initial" for the start'
-        )
+        raise FenError('empty FEN: write a position such as "W:W21,22,K31:B1,K12", or "initial" for the start')
     turn, *fields = body.split(":")
     if turn not in ("W", "B"):
-        raise FenError(
-            f"FEN {quoted(text)} must begin with the side to move, 'W:' or 'B:', not {quoted(turn)}"
-        )
+        raise FenError(f"FEN {quoted(text)} must begin with the side to move, 'W:' or 'B:', not {quoted(turn)}")
     table = square_table(rules, corner)
     pieces: dict[int, str] = {}
     seen = ""
@@ -56,9 +52,7 @@ def parse_fen(text: str | None, rules: RuleSet, corner: str | None = None) -> tu
             continue
         letter = field[:1]
         if letter not in ("W", "B"):
-            raise FenError(
-                f"FEN {quoted(text)}: {quoted(field)} does not begin with 'W' or 'B', the side it lists"
-            )
+            raise FenError(f"FEN {quoted(text)}: {quoted(field)} does not begin with 'W' or 'B', the side it lists")
         side = _COLORS.index(letter)
         if letter in seen:
             raise FenError(f"FEN {quoted(text)} lists {_SIDES[side]}'s pieces twice: write each side once")
@@ -75,18 +69,14 @@ def parse_fen(text: str | None, rules: RuleSet, corner: str | None = None) -> tu
     return boards_of(pieces, color, rules, corner), color
 
 
-def _place(
-    text: str, listed: str, side: int, table: SquareTable, rules: RuleSet, pieces: dict[int, str]
-) -> None:
+def _place(text: str, listed: str, side: int, table: SquareTable, rules: RuleSet, pieces: dict[int, str]) -> None:
     """Adds the pieces of one side, ``listed`` as in ``21,K31,a1``, to ``pieces``."""
     count = 0
     for item in map(str.strip, listed.split(",")) if listed.strip() else ():
         king = item.startswith("K")
         for number in _squares(text, item.removeprefix("K"), table):
             if number in pieces:
-                raise FenError(
-                    f"FEN {quoted(text)} puts two pieces on square {number} ({table.names[number]})"
-                )
+                raise FenError(f"FEN {quoted(text)} puts two pieces on square {number} ({table.names[number]})")
             row = table.cells[number][0]
             if not king and row == (table.size - 1 if side else 0):
                 raise FenError(
@@ -96,9 +86,7 @@ def _place(
             pieces[number] = ("bB" if side else "wW")[king]
             count += 1
     if count > rules.men:
-        raise FenError(
-            f"FEN {quoted(text)} gives {_SIDES[side]} {count} pieces: a side has at most {rules.men}"
-        )
+        raise FenError(f"FEN {quoted(text)} gives {_SIDES[side]} {count} pieces: a side has at most {rules.men}")
 
 
 def _squares(text: str, item: str, table: SquareTable) -> range:

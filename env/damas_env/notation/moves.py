@@ -73,9 +73,7 @@ def format_moves(positions: Positions, index: int = 0, notation: str = "numeric"
     return spell_moves(legal_moves(positions, index), positions, index, notation)
 
 
-def spell_moves(
-    legal: Sequence[Move], positions: Positions, index: int = 0, notation: str = "numeric"
-) -> list[str]:
+def spell_moves(legal: Sequence[Move], positions: Positions, index: int = 0, notation: str = "numeric") -> list[str]:
     """The spelling of the legal moves ``legal`` of one position of a batch."""
     shared = Counter((move.frm, move.to) for move in legal)
     table = square_table(positions.rules)
@@ -132,11 +130,11 @@ def parse_move(text: str, positions: Positions, corner: str | None = None, index
         matches = [m for m in legal if (m.frm, m.to) == (squares[0], squares[-1])]
     if separator == "x" or len(squares) > 2:
         matches = [m for m in matches if m.captures]
-    if len(squares) > 2 and matches:
+    if len(squares) > 2 or (len(matches) > 1 and not origin_file):  # then all of them are captures
         pieces = pieces_of(positions.boards[index], int(positions.colors[index]), rules)
         paths = [(move, _paths(move, pieces, rules, table)) for move in matches]
-        matches = [move for move, path in paths if path.fits(squares[1:-1], complete=True)] or [
-            move for move, path in paths if path.fits(squares[1:-1], complete=False)
+        matches = [move for move, path in paths if path.fits(squares[1:-1], all_turns=True)] or [
+            move for move, path in paths if path.fits(squares[1:-1], all_turns=False)
         ]
     if len(matches) == 1:
         return matches[0]

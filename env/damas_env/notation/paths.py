@@ -89,36 +89,28 @@ class CapturePaths:
         assert path is not None, "a legal capture has a path"
         return path
 
-    def fits(self, squares: tuple[int, ...], complete: bool) -> bool:
-        """True if some path visits these squares, in this order, between origin and target.
+    def fits(self, squares: tuple[int, ...], all_turns: bool) -> bool:
+        """True if some path crosses these squares, in this order, between origin and target.
 
         Args:
-            squares: numbers of intermediate squares.
-            complete: they must be the landing squares of all jumps but the last. Otherwise any squares that
-                the piece crosses may be named, and any may be left out.
+            squares: numbers of intermediate squares; the path may cross others too.
+            all_turns: every square where the path turns must be among them. That leaves one path at most, and so
+                one move.
         """
-        if complete and len(squares) != len(self._captures) - 1:
-            return False
 
         @cache
         def found(state: _State, named: int) -> bool:
             if not state.remaining:
                 return named == len(squares) and self._finished(state)
+            turn_is_named = named > 0 and squares[named - 1] == state.square
             for jump in self._jumps(state, any_landing=True):
-                last = len(state.remaining) == 1
+                if all_turns and jump.direction != state.direction and state.direction >= 0 and not turn_is_named:
+                    continue
                 crossed = named
                 for square in (*jump.before, *jump.landings):
-                    if not complete and crossed < len(squares) and squares[crossed] == square:
+                    if crossed < len(squares) and squares[crossed] == square:
                         crossed += 1
-                    if square not in jump.landings or (last and square != self._target):
-                        continue
-                    if not complete or last:
-                        after = crossed
-                    elif squares[named] == square:
-                        after = named + 1
-                    else:
-                        continue
-                    if found(self._after(state, jump, square), after):
+                    if square in jump.landings and found(self._after(state, jump, square), crossed):
                         return True
             return False
 

@@ -144,9 +144,7 @@ def _stated_corner(tag: str | None, rules: RuleSet) -> tuple[str | None, list[st
     if not match[6]:
         return None, notes
     if {int(match[3]), int(match[4])} != {rules.size}:
-        notes.append(
-            f"the file says {match[3]}x{match[4]} squares, the rule set {rules.name!r} has {rules.size}"
-        )
+        notes.append(f"the file says {match[3]}x{match[4]} squares, the rule set {rules.name!r} has {rules.size}")
     digit = int(match[6])
     if match[5] == "A" and digit == 1:
         digit = 0  # the same corner in files from before April 2014

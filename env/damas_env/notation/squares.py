@@ -45,9 +45,7 @@ class SquareTable:
             row, column = geometry.coordinates(view)
             cell_of_view.append((size - 1 - row, size - 1 - column if mirrored else column))
         rows, columns = (-1 if "bottom" in corner else 1), (-1 if "right" in corner else 1)
-        order = sorted(
-            range(self.count), key=lambda v: (rows * cell_of_view[v][0], columns * cell_of_view[v][1])
-        )
+        order = sorted(range(self.count), key=lambda v: (rows * cell_of_view[v][0], columns * cell_of_view[v][1]))
         self.views = (-1, *order)
         self.number_of_view = tuple(self.views.index(view) for view in range(self.count))
         self.cells = ((-1, -1), *(cell_of_view[view] for view in order))
@@ -55,8 +53,7 @@ class SquareTable:
         self.numbers = {name: number for number, name in enumerate(self.names) if number}
         at = {cell: number for number, cell in enumerate(self.cells) if number}
         self.neighbours = tuple(
-            tuple(at.get((row + down, column + right), 0) for down, right in DIRECTIONS)
-            for row, column in self.cells
+            tuple(at.get((row + down, column + right), 0) for down, right in DIRECTIONS) for row, column in self.cells
         )
 
     def view(self, number: int, color: int) -> int:
