@@ -87,8 +87,9 @@ def decode(data: bytes) -> str:
     """The text of a file: UTF-8, UTF-16 with a byte order mark, or else Windows-1252 as in old files."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", errors="replace")
+    data = data.removeprefix(b"\xef\xbb\xbf")
     try:
-        return data.decode("utf-8-sig")
+        return data.decode("utf-8")
     except UnicodeDecodeError:
         return data.decode("cp1252", errors="replace")
 
