@@ -1,6 +1,5 @@
 """Monte-Carlo tree search over a batch of games: kernels grow the trees, one network call evaluates all leaves."""
 
-import math
 import time
 from dataclasses import dataclass
 from typing import Protocol
@@ -106,26 +105,6 @@ class SearchStats:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
-def considered_visits(considered: int, simulations: int) -> NDArray[np.int32]:
-    """int32[simulations]: visit count of the root edges in the race, by simulation (sequential halving).
-
-    ``considered`` edges share the budget in log2 rounds; after each round the better half goes on.
-    """
-    if considered <= 1:
-        return np.arange(simulations, dtype=np.int32)
-    rounds = math.ceil(math.log2(considered))
-    sequence: list[int] = []
-    visits, racing = [0] * considered, considered
-    while len(sequence) < simulations:
-        extra = max(1, simulations // (rounds * racing))
-        for _ in range(extra):
-            sequence.extend(visits[:racing])
-            for edge in range(racing):
-                visits[edge] += 1
-        racing = max(2, racing // 2)
-    return np.array(sequence[:simulations], dtype=np.int32)
-
-
 class Search:
     """Trees for up to ``games`` games; one object serves one thread."""
 
@@ -143,8 +122,7 @@ class Search:
         self.simulations = simulations
         self.stats = SearchStats()
         considered = min(config.considered, rules.max_moves)
-        schedule = np.stack([considered_visits(m, simulations) for m in range(considered + 1)])
-        self.trees = tree.new_trees(rules, games, simulations + 2, schedule)
+        self.trees = tree.new_trees(rules, games, simulations + 2)
         self._leaves = tree.new_leaves(games * config.leaves_per_tree)
         self._features = np.zeros((len(self._leaves.game), NUM_FEATURES), dtype=np.float32)
         self._scales = tree.Scales(

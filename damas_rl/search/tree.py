@@ -45,8 +45,6 @@ class Trees(NamedTuple):
         nodes_used, edges_used: int32[G]. simulations: int32[G], started so far. budget: int32[G].
         history: uint64[G, H], history_len: int32[G]: the game before and at the root.
         noise: float32[G, M], Gumbel noise of the root edges (zeros without).
-        schedule: int32[M + 1, S], for sequential halving: visit count of the root edges to be considered, by number
-            of considered edges and simulation.
     """
 
     boards: np.ndarray
@@ -79,7 +77,6 @@ class Trees(NamedTuple):
     history: np.ndarray
     history_len: np.ndarray
     noise: np.ndarray
-    schedule: np.ndarray
 
 
 class Leaves(NamedTuple):
@@ -108,7 +105,7 @@ class Scales(NamedTuple):
     c_scale: float
 
 
-def new_trees(rules: RuleSet, games: int, nodes: int, schedule: np.ndarray) -> Trees:
+def new_trees(rules: RuleSet, games: int, nodes: int) -> Trees:
     """Empty pools; about 200 bytes a node with its edges."""
     edges = 14 * nodes + rules.max_moves
     pools = {
@@ -124,8 +121,7 @@ def new_trees(rules: RuleSet, games: int, nodes: int, schedule: np.ndarray) -> T
         "history": ((rules.history_length,), np.uint64), "history_len": ((), np.int32),
         "noise": ((rules.max_moves,), np.float32),
     }  # fmt: skip
-    arrays = {name: np.zeros((games, *shape), dtype=dtype) for name, (shape, dtype) in pools.items()}
-    return Trees(**arrays, schedule=schedule)
+    return Trees(**{name: np.zeros((games, *shape), dtype=dtype) for name, (shape, dtype) in pools.items()})
 
 
 def new_leaves(size: int) -> Leaves:
@@ -298,15 +294,36 @@ def most_visits(trees, game, node):
 
 
 @kernel
+def considered_visits(considered, budget, simulation):
+    """Visit count (int64) of the root edges that are still in the race at a simulation (sequential halving).
+
+    ``considered`` edges share ``budget`` simulations in about log2(considered) equal rounds; after each round the
+    better half goes on, two at least.
+    """
+    if considered <= 1:
+        return simulation
+    rounds = 0
+    while 1 << rounds < considered:
+        rounds += 1
+    racing, visits, start = considered, 0, 0
+    while True:
+        extra = max(1, budget // (rounds * racing))
+        if simulation < start + extra * racing:
+            return visits + (simulation - start) // racing
+        start += extra * racing
+        visits += extra
+        racing = max(2, racing // 2)
+
+
+@kernel
 def _choose_gumbel(trees, scales, game):
     """Root edge by sequential halving with Gumbel noise (Danihelka et al. 2022, algorithm 2).
 
-    ``schedule`` says which visit count the edges still in the race have at this simulation; among those with that
-    count the best of noise + logit + sigma(Q) is visited next.
+    Among the edges that have the visit count of the race the best of noise + logit + sigma(Q) is visited next.
     """
     first, count = trees.first_edge[game, 0], trees.num_edges[game, 0]
-    row = min(scales.considered, count)
-    wanted = trees.schedule[row, min(trees.simulations[game], trees.schedule.shape[1] - 1)]
+    considered = min(scales.considered, count)
+    wanted = considered_visits(considered, np.int64(trees.budget[game]), np.int64(trees.simulations[game]))
     scale = (scales.c_visit + most_visits(trees, game, 0)) * scales.c_scale
     mixed = mixed_value(trees, game, 0)
     best, best_score, fewest = first, -math.inf, np.int64(1 << 60)
@@ -507,13 +524,11 @@ def read_roots(trees, scales, games, actions, counts, visits, qualities, priors,
         counts[game] = count
         mixed = mixed_value(trees, game, 0)
         scale = (scales.c_visit + most_visits(trees, game, 0)) * scales.c_scale
-        best_quality = -math.inf
         for index in range(count):
             edge = first + index
             actions[game, index], visits[game, index] = trees.action[game, edge], trees.edge_visits[game, edge]
             priors[game, index], logits[game, index] = trees.prior[game, edge], trees.logit[game, edge]
             qualities[game, index] = completed_quality(trees, game, 0, edge, mixed)
-            best_quality = max(best_quality, qualities[game, index])
         _improved_policy(trees, scales, game, first, count, proof, scale, qualities, policies)
         choices[game] = _choice(trees, scales, game, first, count, proof, scale, qualities)
 
@@ -536,7 +551,8 @@ def _improved_policy(trees, scales, game, first, count, proof, scale, qualities,
     """Training target: visit shares (PUCT) or softmax(logit + sigma(Q)) (Gumbel), without what proofs rule out."""
     total, highest = 0.0, -math.inf
     for index in range(count):
-        highest = max(highest, trees.logit[game, first + index] + scale * qualities[game, index])
+        if not _excluded(trees, game, first + index, proof):
+            highest = max(highest, trees.logit[game, first + index] + scale * qualities[game, index])
     for index in range(count):
         edge = first + index
         weight = 0.0
