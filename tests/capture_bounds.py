@@ -165,6 +165,26 @@ def single_bounds(sets, spare, interior, rays, seen, queue):
 
 
 @njit(cache=True)
+def _most_sharing(sets, interior, rays, seen, queue):
+    """The most captures of equal length by which a king alone with E comes to one target."""
+    best = 0
+    for enemies in sets:
+        index = _enemy_index(enemies, interior)
+        for start in range(32):
+            if index[start] < 0:
+                count = _spread(start, index, 0, 12, rays, seen, queue)
+                sharing = np.zeros((13, 32), dtype=np.int64)
+                for entry in queue[1:count]:
+                    length, rest = 0, entry >> 5
+                    while rest:
+                        length += 1
+                        rest &= rest - 1
+                    sharing[length, entry & 31] += 1
+                best = max(best, sharing.max())
+    return best
+
+
+@njit(cache=True)
 def best_kings(enemies, length, spare, floor, interior, rays, seen, queue):
     """(greatest sum over all sets of own kings if it exceeds `floor`, else `floor`; that set or 0)."""
     index = _enemy_index(enemies, interior)
@@ -203,6 +223,11 @@ def longest_capture() -> int:
     return int(np.flatnonzero(bounds.max(axis=0)).max())
 
 
+def most_sharing() -> int:
+    """The most captures that can share one (from, to)."""
+    return int(_most_sharing(enemy_sets(), INTERIOR, RAYS, *_workspace()))
+
+
 def maximum(spare: bool, floor: int) -> tuple[int, str]:
     """The greatest relaxed sum over all positions, or `floor` if none exceeds it.
 
@@ -234,6 +259,7 @@ def _workspace() -> tuple[np.ndarray, np.ndarray]:
 
 if __name__ == "__main__":
     print(f"longest capture: {longest_capture()} pieces")
+    print(f"captures that share one (from, to): at most {most_sharing()}")
     for title, is_spare in (("captures in one position", False), ("captures beyond the first of a (from, to)", True)):
         value, position = maximum(is_spare, 0)
         print(f"{title}: at most {value} (relaxed, reached by {position})")
