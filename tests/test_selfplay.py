@@ -1,0 +1,278 @@
+"""Self-play: records are replayed against the rules; runs are reproducible, whatever threads and resumes there are."""
+
+import pickle
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from damas_env.observation import features
+from damas_env.position import Positions
+from damas_env.termination import Termination
+from damas_rl import selfplay
+from damas_rl.search.mcts import Search, SearchConfig, SearchResult
+from damas_rl.selfplay import Records, SelfPlay, SelfPlayBatch, SelfPlayConfig
+from search_cases import RULES, HashEvaluator
+
+SMALL = SelfPlayConfig(games=12, groups=3, threads=1, simulations=6, fast_simulations=3, random_plies=6)
+KINDS = {kind: SearchConfig(kind=kind) for kind in ("puct", "gumbel")}
+
+
+class Material:
+    """A network that likes all moves equally and counts pieces; slow but thread-safe."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+
+    def evaluate(self, boards: np.ndarray, features: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        pieces = np.bitwise_count(boards).astype(np.float32)
+        values = np.tanh((pieces @ np.array([1, 3, -1, -3], np.float32)) / 4)
+        self.rows += len(boards)
+        return np.zeros((len(boards), RULES.num_actions), np.float32), values, np.ones(len(boards), np.float32)
+
+
+def play(config: SelfPlayConfig = SMALL, kind: str = "puct", seed: int = 1, plies: int = 1500) -> SelfPlayBatch:
+    return SelfPlay(RULES, config, KINDS[kind], seed).run(Material(), plies)
+
+
+@cache
+def played(kind: str) -> SelfPlayBatch:
+    return play(kind=kind)
+
+
+def same(a: SelfPlayBatch, b: SelfPlayBatch) -> bool:
+    columns = zip(a.records, b.records, strict=True)
+    return a.games == b.games and all(x.shape == y.shape and (x == y).all() for x, y in columns)
+
+
+def split(batch: SelfPlayBatch, plies: list[int]) -> list[Records]:
+    """The records of each finished game; ``plies`` = how many it has."""
+    assert len(batch.records.z) == sum(plies)
+    ends = np.cumsum(plies)
+    return [Records(*(column[end - n : end] for column in batch.records)) for end, n in zip(ends, plies, strict=True)]
+
+
+def replay(actions: tuple[int, ...]) -> tuple[list[Positions], int, Termination]:
+    """(the position before each ply, winner, termination) of a game, by the rules alone."""
+    position, positions = Positions.initial(RULES), []
+    for action in actions:
+        assert position.terminations[0] == 0
+        positions.append(position.copy())
+        position.step(np.array([action]))
+    return positions, int(position.winners()[0]), Termination(int(position.terminations[0]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_records_are_those_of_the_games(kind: str) -> None:
+    batch = played(kind)
+    results = {0: 0, 1: 0, -1: 0}
+    for game, rows in zip(batch.games, split(batch, [g.plies - g.opening for g in batch.games]), strict=True):
+        positions, winner, termination = replay(game.actions)
+        assert (len(game.actions), winner, termination) == (game.plies, game.winner, game.termination)
+        assert termination != Termination.NONE
+        results[winner] += 1
+        for row, position in enumerate(positions[game.opening :]):
+            assert (rows.boards[row] == position.boards[0]).all()
+            assert (rows.features[row] == features(position)[0]).all()
+            assert rows.plies_left[row] == game.plies - position.plies[0]
+            if winner < 0:
+                assert rows.z[row] == 0
+            else:  # the side to move wins: +1, whatever its colour
+                assert rows.z[row] == (1 if position.colors[0] == winner else -1)
+            used = rows.probs[row] > 0
+            legal = position.actions[0, : position.counts[0]].tolist()
+            assert set(rows.actions[row, used].tolist()) <= set(legal)
+            assert len(set(rows.actions[row, used].tolist())) == used.sum()
+            assert (rows.actions[row, ~used] == -1).all()
+            assert rows.probs[row].sum() == pytest.approx(1.0, abs=1e-5)
+            if position.plies[0] > game.opening + SMALL.temperature_plies and kind == "puct":
+                assert game.actions[position.plies[0]] in rows.actions[row, used]
+    assert (np.abs(batch.records.q) <= 1).all() and (batch.records.weight == 1).all()
+    assert results[0] > 1 and results[1] > 1, results
+
+
+def test_the_last_ply_of_a_won_game() -> None:
+    """The winner makes the last move, and its last search has seen the win: value +1 for it."""
+    batch = played("puct")
+    wins = [g for g in batch.games if g.winner >= 0]
+    rows = split(batch, [g.plies - g.opening for g in batch.games])
+    last = [(r.z[-1], r.plies_left[-1], r.q[-1]) for g, r in zip(batch.games, rows, strict=True) if g.winner >= 0]
+    assert len(wins) >= 4
+    assert all(z == 1 and left == 1 for z, left, _ in last)
+    assert np.mean([q == 1.0 for *_, q in last]) > 0.5
+
+
+def test_openings_are_random_and_not_recorded() -> None:
+    openings = {game.opening for game in played("puct").games}
+    assert min(openings) == 0 and max(openings) == SMALL.random_plies and len(openings) >= 5
+    none = play(SelfPlayConfig(games=12, groups=3, threads=1, simulations=3, random_plies=0))
+    assert {game.opening for game in none.games} == {0}
+    assert len(none.records.z) == sum(game.plies for game in none.games)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_seed_one_result(kind: str) -> None:
+    assert same(play(kind=kind), played(kind))
+    other = play(kind=kind, seed=2)
+    assert not same(other, played(kind))
+    firsts = {game.actions for game in played(kind).games}
+    assert not firsts & {game.actions for game in other.games}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_do_not_matter(kind: str) -> None:
+    threaded = SelfPlay(RULES, SelfPlayConfig(**{**vars(SMALL), "threads": 2}), KINDS[kind], 1)
+    assert threaded.threads == 2
+    assert same(threaded.run(Material(), 1500), played(kind))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_two_parallel_games_differ(kind: str) -> None:
+    """Without random openings too, within a group and between groups."""
+    config = SelfPlayConfig(games=24, groups=4, threads=1, simulations=8, random_plies=0)
+    run = SelfPlay(RULES, config, KINDS[kind], 3)
+    run.run(Material(), 24 * 14)
+    lines = np.concatenate([group.played[:14] for group in run.groups], axis=1).T
+    assert lines.shape == (24, 14)
+    assert len(np.unique(lines, axis=0)) == 24
+    assert len(np.unique(lines[:, 0])) > 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_saved_run_goes_on_bit_for_bit(kind: str) -> None:
+    run = SelfPlay(RULES, SMALL, KINDS[kind], 5)
+    run.run(Material(), 700)
+    state = pickle.loads(pickle.dumps(run.state_dict()))
+    snapshot = run.state_dict()
+    rest = run.run(Material(), 800)
+    assert len(rest.records.z) > 100
+    for saved in (state, snapshot):  # the snapshot is a copy: the run has gone on since
+        resumed = SelfPlay(RULES, SMALL, KINDS[kind], 999)
+        resumed.load_state_dict(saved)
+        assert same(resumed.run(Material(), 800), rest)
+
+
+def test_two_short_runs_equal_a_long_one() -> None:
+    run = SelfPlay(RULES, SMALL, KINDS["puct"], 1)
+    parts = [run.run(Material(), plies) for plies in (720, 780)]
+    games, whole = [*parts[0].games, *parts[1].games], played("puct")
+    assert sorted(map(str, games)) == sorted(map(str, whole.games))
+    assert sum(len(part.records.z) for part in parts) == len(whole.records.z)
+
+
+def test_a_saved_run_of_another_size_is_refused() -> None:
+    state = SelfPlay(RULES, SMALL, KINDS["puct"], 1).state_dict()
+    for wrong in (
+        SelfPlayConfig(games=12, groups=2, threads=1),
+        SelfPlayConfig(games=15, groups=3, threads=1),
+    ):
+        with pytest.raises(ValueError, match="resume with the same"):
+            SelfPlay(RULES, wrong, KINDS["puct"], 1).load_state_dict(state)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_playout_cap_records_full_searches_only(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: dict[int, list[tuple[bytes, bytes]]] = {}
+    run = Search.run
+
+    def watching(self: Search, positions: Positions, simulations: np.ndarray, rng: Any) -> Any:
+        for game, budget in enumerate(simulations.tolist()):
+            key = positions.boards[game].tobytes(), features(positions)[game].tobytes()
+            searched.setdefault(budget, []).append(key)
+        return run(self, positions, simulations, rng)
+
+    monkeypatch.setattr(Search, "run", watching)
+    config = SelfPlayConfig(games=12, groups=3, threads=1, simulations=9, fast_simulations=2, full_share=0.3)
+    batch = play(config, kind)
+    assert set(searched) == {9, 2}
+    full, fast = searched[9], searched[2]
+    assert len(full) / (len(full) + len(fast)) == pytest.approx(0.3, abs=0.05)
+    # Walk the records along the finished games: a position that only full searches have seen has a record, one that
+    # only fast ones have seen has none.
+    rows = [(boards.tobytes(), extra.tobytes()) for boards, extra in zip(*batch.records[:2], strict=True)]
+    next_row = certain = 0
+    for game in batch.games:
+        for position in replay(game.actions)[0][game.opening :]:
+            key = position.boards[0].tobytes(), features(position)[0].tobytes()
+            left = game.plies - position.plies[0]
+            recorded = next_row < len(rows) and rows[next_row] == key and batch.records.plies_left[next_row] == left
+            assert (key in full) if recorded else (key in fast)
+            certain += (key in full) != (key in fast)
+            next_row += recorded
+    assert next_row == len(rows) > 50
+    assert certain > 0.9 * sum(game.plies - game.opening for game in batch.games)
+
+
+def test_moves_are_sampled_early_and_chosen_later() -> None:
+    """PUCT: shares of policy ** (1 / temperature) during the first plies, then the most visited move."""
+    found = Search(RULES, HashEvaluator(), KINDS["puct"], 1, 40).run(Positions.initial(RULES), 40)
+    result = SearchResult(**{name: np.repeat(column, 6000, axis=0) for name, column in vars(found).items()})
+    policy = found.policy[0, :7].astype(float)
+    assert len(set(policy.round(6))) > 3
+    for temperature in (1.0, 0.5):
+        config = SelfPlayConfig(games=1, groups=1, temperature=temperature, temperature_plies=10)
+        group = SelfPlay(RULES, config, KINDS["puct"], 0).groups[0]
+        early = group._pick(result, np.full(6000, 9, np.int32))
+        share = (result.actions[:, :7] == early[:, None]).mean(axis=0)
+        wanted = policy ** (1 / temperature)
+        assert share == pytest.approx(wanted / wanted.sum(), abs=0.025)
+        assert (group._pick(result, np.full(6000, 10, np.int32)) == result.choice).all()
+
+
+def test_long_games_keep_their_last_plies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selfplay, "LONGEST_GAME", 32)
+    batch, whole = play(), played("puct")
+    assert [(g.plies, g.opening, g.winner, g.termination) for g in batch.games] == [
+        (g.plies, g.opening, g.winner, g.termination) for g in whole.games
+    ]
+    kept = split(batch, [min(g.plies - g.opening, 32) for g in batch.games])
+    full = split(whole, [g.plies - g.opening for g in whole.games])
+    for game, short, long, complete in zip(batch.games, kept, full, whole.games, strict=True):
+        assert game.actions == (complete.actions if game.plies <= 32 else ())
+        for column, wanted in zip(short, long, strict=True):
+            assert (column == wanted[-32:]).all()
+    assert any(game.plies > 32 for game in batch.games)
+
+
+def test_narrow_policies_keep_the_likeliest_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selfplay, "POLICY_WIDTH", 3)
+    narrow, wide = play().records, played("puct").records
+    assert narrow.probs.shape[1] == 3 and (narrow.boards == wide.boards).all()
+    assert narrow.probs.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+    assert (narrow.actions == wide.actions[:, :3]).all()
+    assert (np.diff(wide.probs, axis=1) <= 0).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_statistics(kind: str) -> None:
+    evaluator, steps = Material(), []
+    run = SelfPlay(RULES, SMALL, KINDS[kind], 1)
+    batch = run.run(evaluator, 1500, steps.append)
+    stats, games = batch.stats(), batch.games
+    assert sum(steps) == batch.plies == stats["plies"] == 1500 == 12 * 125
+    assert stats["evaluations"] == evaluator.rows
+    assert stats["games"] == len(games) > 8
+    assert stats["mean_length"] == pytest.approx(np.mean([game.plies for game in games]))
+    assert stats["distinct_share"] == 1.0
+    assert 0 < stats["batch_fill"] <= 1 and 0 < stats["network_share"] < 1
+    black = sum(game.winner == 1 for game in games) / len(games)
+    assert stats["draw_share"] + stats["white_win_share"] + black == pytest.approx(1.0)
+    ended = {name: share for name, share in stats.items() if name.startswith("ended_by/")}
+    assert sum(ended.values()) == pytest.approx(1.0)
+    assert ended.keys() <= {f"ended_by/{termination.name.lower()}" for termination in Termination}
+    lost = ended.get("ended_by/no_pieces", 0) + ended.get("ended_by/blocked", 0)
+    assert lost == pytest.approx(1 - stats["draw_share"])
+    # one ply: no finished game, the same keys, no division by zero
+    first = SelfPlay(RULES, SMALL, KINDS[kind], 1).run(evaluator, 1)
+    assert first.stats().keys() == stats.keys() - ended.keys()
+    assert first.plies == 12 and len(first.records.z) == 0 and first.records.probs.shape == (0, selfplay.POLICY_WIDTH)
+    assert all(np.isfinite(value) for value in (*first.stats().values(), *stats.values()))
+
+
+def test_wrong_configurations_are_refused() -> None:
+    for key, value in (("games", 0), ("full_share", 0.0), ("temperature", 0.0), ("simulations", 0), ("groups", 0)):
+        with pytest.raises(ValueError, match=f"selfplay.{key}={value}"):
+            SelfPlayConfig(**{key: value})
+    with pytest.raises(ValueError, match=r"multiple of selfplay\.groups=5"):
+        SelfPlayConfig(games=12, groups=5)
