@@ -55,7 +55,7 @@ def main() -> int:
             progress.update(task, completed=report.positions, failures=f"{len(report.failures)} disagreements")
     for failure in report.failures[:SHOWN]:
         console.print(failure, highlight=False, soft_wrap=True)
-    console.print(report, highlight=False)
+    console.print(str(report), highlight=False)
     return 1 if report.failures else 0
 
 
