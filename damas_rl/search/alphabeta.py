@@ -1,0 +1,170 @@
+"""Alpha-beta over a batch of games: limits, threads and results around the kernels."""
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from damas_env.position import THREADS, Positions
+from damas_env.rules import RuleSet, get_rules
+from damas_rl.search.alphabeta_kernels import MAX_DEPTH, Work, new_work, search_games
+from damas_rl.search.transpositions import MAX_GENERATION, PROVEN, new_table
+
+_LINE = 32
+_CHUNK = 8
+_LARGEST_TABLE = 17
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a search of one position ends; at least one limit is needed, the first one that is reached counts.
+
+    Attributes:
+        depth: plies, up to ``MAX_DEPTH``. A search that is limited by depth alone is of full width: its score is that
+            of plain negamax to this depth with captures searched out. With other limits, late moves are searched
+            less deep and forced ones deeper.
+        nodes: positions looked at.
+        ms: milliseconds of one thread.
+    """
+
+    depth: int | None = None
+    nodes: int | None = None
+    ms: int | None = None
+
+    def __post_init__(self) -> None:
+        largest = {"depth": MAX_DEPTH, "nodes": 10**15, "ms": 10**9}
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        if not any(value is not None for value in given.values()):
+            raise ValueError("Alpha-beta needs a limit: depth=, nodes= or ms=.")
+        for name, value in given.items():
+            if value is not None and not 1 <= value <= largest[name]:
+                raise ValueError(f"Alpha-beta takes {name}=1 to {largest[name]}, not {value}.")
+
+    @property
+    def full_width(self) -> bool:
+        """True if nothing but the depth limits the search."""
+        return self.nodes is None and self.ms is None
+
+
+@dataclass(frozen=True)
+class AlphaBetaResult:
+    """What a search of B positions found.
+
+    Attributes:
+        actions: int16[B], the chosen actions.
+        scores: int64[B], in hundredths of a man for the side to move; ``WON - n`` is a win in n plies.
+        depths: int64[B], deepest iteration that had a say.
+        nodes: int64[B], positions looked at.
+        lines: int16[B, L], principal variations as actions, padded with -1.
+    """
+
+    actions: np.ndarray
+    scores: np.ndarray
+    depths: np.ndarray
+    nodes: np.ndarray
+    lines: np.ndarray
+
+    def values(self) -> np.ndarray:
+        """float32[B] in [-1, 1]: +-1 for proven results, else the scores squeezed (a man is worth 0.24)."""
+        squeezed = np.clip(np.tanh(self.scores / 400.0), -0.99, 0.99)
+        return np.where(np.abs(self.scores) >= PROVEN, np.sign(self.scores), squeezed).astype(np.float32)
+
+
+class _Searcher:
+    """Memory of one thread: work space, transposition table and the mark of its next search."""
+
+    def __init__(self, rules: RuleSet, stop: np.ndarray, buckets: int) -> None:
+        self.work: Work = new_work(rules, stop)
+        self.table = new_table(buckets)
+        self.generation = 1
+
+    def marks(self, count: int) -> int:
+        """The first of ``count`` marks that no entry of the table carries."""
+        if self.generation + count >= MAX_GENERATION:
+            self.table[:] = 0
+            self.generation = 1
+        first = self.generation
+        self.generation += count
+        return first
+
+
+class AlphaBeta:
+    """A search with fixed limits. Results depend on positions, limits and seeds only, unless time is limited.
+
+    Args:
+        rules: name of a rule set, or a rule set.
+        limits: when a search ends.
+    """
+
+    def __init__(self, rules: str | RuleSet, limits: Limits) -> None:
+        self.rules = get_rules(rules)
+        self.limits = limits
+        self._stop = np.zeros(1, dtype=np.int64)
+        self._idle: list[_Searcher] = []
+        self._lock = threading.Lock()
+        size = _LARGEST_TABLE
+        if limits.depth is not None:
+            size = min(size, 6 + 2 * limits.depth)
+        if limits.nodes is not None:
+            size = min(size, limits.nodes.bit_length())
+        self._buckets = 1 << size
+
+    def search(self, positions: Positions, seeds: np.ndarray) -> AlphaBetaResult:
+        """Searches each game of a batch on as many threads as there are cores.
+
+        Args:
+            positions: B unfinished games.
+            seeds: uint64[B], decide between moves of equal score.
+
+        Raises:
+            ValueError: a game is over.
+        """
+        if positions.terminations.any():
+            game = int(np.flatnonzero(positions.terminations)[0])
+            raise ValueError(f"Game {game} is over: there is nothing to search.")
+        size = len(positions)
+        result = AlphaBetaResult(
+            np.zeros(size, dtype=np.int16), *(np.zeros(size, dtype=np.int64) for _ in range(3)),
+            np.full((size, _LINE), -1, dtype=np.int16),
+        )  # fmt: skip
+        self._stop[0] = 0
+        chunks = [(start, min(start + _CHUNK, size)) for start in range(0, size, _CHUNK)]
+        if len(chunks) == 1:
+            chunks = [(game, game + 1) for game in range(size)]
+        if THREADS == 1 or size <= 1:
+            for start, end in chunks:
+                self._run(start, end, positions, seeds, result)
+            return result
+        with ThreadPoolExecutor(min(THREADS, len(chunks))) as pool:
+            jobs = [pool.submit(self._run, start, end, positions, seeds, result) for start, end in chunks]
+            try:
+                for job in jobs:
+                    job.result()
+            except BaseException:
+                self._stop[0] = 1
+                pool.shutdown(cancel_futures=True)
+                raise
+        return result
+
+    def _run(self, start: int, end: int, positions: Positions, seeds: np.ndarray, result: AlphaBetaResult) -> None:
+        """Searches a few games with the memory of an idle searcher."""
+        with self._lock:
+            searcher = self._idle.pop() if self._idle else _Searcher(self.rules, self._stop, self._buckets)
+        limits = self.limits
+        search_games(
+            start, end, self.rules.spec, self.rules.tables, searcher.work, searcher.table, searcher.marks(end - start),
+            positions.boards, positions.plies, positions.counters, positions.repetitions, positions.history,
+            positions.history_len, positions.moves, positions.actions, positions.counts, seeds,
+            limits.depth or MAX_DEPTH, limits.nodes or 1 << 62, (limits.ms or 0) * 1_000_000, limits.full_width,
+            result.actions, result.scores, result.depths, result.nodes, result.lines,
+        )  # fmt: skip
+        with self._lock:
+            self._idle.append(searcher)
+
+
+def line_of(result: AlphaBetaResult, game: int) -> Sequence[int]:
+    """The principal variation of one game as a list of actions."""
+    line = result.lines[game]
+    return [int(action) for action in line[line >= 0]]
