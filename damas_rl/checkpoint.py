@@ -9,6 +9,7 @@ import dataclasses
 import hashlib
 import io
 import json
+import pickle
 import re
 import struct
 from collections.abc import Mapping
@@ -82,9 +83,14 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     payload = memoryview(data)[_HEADER.size :]
     if len(payload) < length:
         raise CheckpointError(f"The checkpoint {path} is incomplete: {length - len(payload)} bytes are missing.")
-    if hashlib.sha256(payload).digest() != digest:
+    if len(payload) > length or hashlib.sha256(payload).digest() != digest:
         raise CheckpointError(f"The checkpoint {path} is damaged: its content does not match its checksum.")
-    content = _unpack(torch.load(io.BytesIO(payload), map_location="cpu", weights_only=True))
+    try:
+        content = _unpack(torch.load(io.BytesIO(payload), map_location="cpu", weights_only=True))
+    except pickle.UnpicklingError as error:
+        raise CheckpointError(
+            f"The checkpoint {path} holds objects that are not plain data; it was not read."
+        ) from error
     for name, current in (("rules", damas_env.RULES_VERSION), ("action", damas_env.ACTION_VERSION)):
         made_with = content[f"{name}_version"]
         if made_with != current:
@@ -138,23 +144,23 @@ def numbered(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: int(path.stem[5:]))
 
 
-def load_newest(folder: Path) -> tuple[dict[str, Any], Path, list[str]]:
+def load_newest(folder: Path) -> tuple[dict[str, Any], Path, dict[Path, str]]:
     """The newest checkpoint of a folder that can be read.
 
     Returns:
-        its content, its path, and a sentence for each newer one that had to be passed over.
+        its content, its path, and the newer ones that had to be passed over, each with a sentence why.
 
     Raises:
         CheckpointError: there is none.
     """
-    passed_over: list[str] = []
+    passed_over: dict[Path, str] = {}
     for path in reversed(numbered(folder)):
         try:
             return read_checkpoint(path), path, passed_over
         except CheckpointError as error:
-            passed_over.append(str(error))
+            passed_over[path] = str(error)
     if passed_over:
-        raise CheckpointError(f"No checkpoint in {folder} can be used. {passed_over[0]}")
+        raise CheckpointError(f"No checkpoint in {folder} can be used. {next(iter(passed_over.values()))}")
     raise CheckpointError(f"There is no checkpoint in {folder}.")
 
 
@@ -186,33 +192,29 @@ def load_network(source: str | Path) -> tuple[PolicyValueNet, RuleSet]:
     Raises:
         CheckpointError: nothing usable is there.
     """
-    path = find_network(source)
-    content = read_checkpoint(path)
+    content, path = _read_network(source)
     return network_from(content, path), rules_from(content, path)
 
 
-def find_network(source: str | Path) -> Path:
-    """The file that :func:`load_network` reads for ``source``; CheckpointError if there is none."""
+def _read_network(source: str | Path) -> tuple[dict[str, Any], Path]:
+    """Content and path of the file that ``source`` stands for."""
     path = Path(source)
     if path.is_dir():
         best = path / "best"
-        if best.is_file():
-            chosen = path / "networks" / best.read_text().strip()
-            if chosen.is_file():
-                return chosen
+        measured = path / "networks" / best.read_text().strip() if best.is_file() else None
+        if measured is not None and measured.is_file():
+            return read_checkpoint(measured), measured
         folder = path if numbered(path) else path / "checkpoints"
         if not numbered(folder):
             raise CheckpointError(f"{path} is not a run directory with checkpoints.")
-        return load_newest(folder)[1]
-    if path.exists():
-        return path
-    shipped = NETS / f"{source}.pt"
-    if str(source) in shipped_networks():
-        return shipped
-    names = ", ".join(shipped_networks()) or "none"
-    raise CheckpointError(
-        f"There is no file, run directory or shipped network called {str(source)!r} (shipped networks: {names})."
-    )
+        content, newest, _ = load_newest(folder)
+        return content, newest
+    if not path.exists() and str(source) in shipped_networks():
+        path = NETS / f"{source}.pt"
+    elif not path.exists():
+        names = ", ".join(shipped_networks()) or "none"
+        raise CheckpointError(f"There is no file, run directory or shipped network {str(source)!r} (shipped: {names}).")
+    return read_checkpoint(path), path
 
 
 def shipped_networks() -> list[str]:
@@ -222,12 +224,11 @@ def shipped_networks() -> list[str]:
 
 def network_from(content: Mapping[str, Any], path: Path) -> PolicyValueNet:
     """The network of a checkpoint's content; ``path`` is for messages."""
+    rules = rules_from(content, path)
     try:
         saved = content["network"]
-        network = build_network(build(NetworkConfig, saved["config"]), rules_from(content, path))
+        network = build_network(build(NetworkConfig, saved["config"]), rules)
         network.load_state_dict(saved["weights"])
-    except CheckpointError:
-        raise
     except (KeyError, ValueError, RuntimeError) as error:
         raise CheckpointError(f"{path} holds no network that this version can build.") from error
     return network.eval()
@@ -237,23 +238,24 @@ def rules_from(content: Mapping[str, Any], path: Path) -> RuleSet:
     """The rule set of a checkpoint's content.
 
     Raises:
-        CheckpointError: a rule set of that name is known here, but it plays differently.
+        CheckpointError: there is none, or a rule set of that name is known here but plays differently.
     """
-    saved = content["rules"]
-    laws = [
-        DrawLaw(**{**law, "termination": Termination(law["termination"]), "material": tuple(law["material"]),
-                   "resets": tuple(law["resets"])})
-        for law in saved["draw_laws"]
-    ]  # fmt: skip
-    rules = RuleSet(**{**saved, "draw_laws": tuple(laws)})
+    try:
+        saved = content["rules"]
+        laws = tuple(_draw_law(law) for law in saved["draw_laws"])
+        rules = RuleSet(**{**saved, "draw_laws": laws})
+    except (KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{path} holds no network that this version can build.") from error
     known = RULE_SETS.get(rules.name, rules)
-    differing = [
-        field.name for field in dataclasses.fields(RuleSet)
-        if field.name != "title" and getattr(known, field.name) != getattr(rules, field.name)
-    ]  # fmt: skip
+    names = [field.name for field in dataclasses.fields(RuleSet) if field.name != "title"]
+    differing = [name for name in names if getattr(known, name) != getattr(rules, name)]
     if differing:
-        raise CheckpointError(
-            f"{path} was trained under other rules than {rules.name!r} means here (they differ in "
-            f"{', '.join(differing)})."
-        )
+        listed = ", ".join(differing)
+        raise CheckpointError(f"{path} was made under other rules than {rules.name!r} means here ({listed} differ).")
     return known
+
+
+def _draw_law(saved: Mapping[str, Any]) -> DrawLaw:
+    """A draw law from plain types."""
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in saved.items()}
+    return DrawLaw(**{**values, "termination": Termination(saved["termination"])})

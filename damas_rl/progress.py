@@ -46,6 +46,7 @@ class Status:
         positions_per_second, evaluations_per_second: in the last self-play phase.
         batch_fill: mean share of a network batch that was in use.
         network_share: share of self-play time spent in the network.
+        speed_share: evaluations per second as a share of what the network does when nothing else runs.
         draw_rate: share of games drawn. length: mean plies of a game.
         losses: losses of the last iteration by name.
         ladder: newest measurement.
@@ -65,6 +66,7 @@ class Status:
     evaluations_per_second: float = math.nan
     batch_fill: float = math.nan
     network_share: float = math.nan
+    speed_share: float = math.nan
     draw_rate: float = math.nan
     length: float = math.nan
     losses: dict[str, float] = field(default_factory=dict)
@@ -129,6 +131,7 @@ def plain_line(status: Status) -> str:
         parts.append(f"{status.evaluations_per_second:,.0f} evaluations/s")
         parts.append(f"batch fill {status.batch_fill:.0%}")
         parts.append(f"{status.network_share:.0%} in network")
+        parts.append(f"{status.speed_share:.0%} of raw speed")
     if status.losses:
         parts.append("loss " + " ".join(f"{name} {value:.3f}" for name, value in status.losses.items()))
     if status.ladder:
@@ -156,7 +159,7 @@ def panel(status: Status) -> Panel:
         ("draws", _number(status.draw_rate, ".0%")),
         ("plies a game", _number(status.length, ".0f")),
         ("replay rows", f"{status.rows:,}"),
-        ("", ""),
+        ("of raw speed", _number(status.speed_share, ".0%")),
     ]
     cells += [(f"{name} loss", f"{value:.3f}") for name, value in status.losses.items()]
     cells += [("", "")] * (-len(cells) % 4)

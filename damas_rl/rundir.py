@@ -69,7 +69,7 @@ class RunDirectory:
             for folder in (run.checkpoints, run.networks, run.games, run.events):
                 folder.mkdir(parents=True)
             run._take_lock()
-            atomic_write(path / "config.yaml", [OmegaConf.to_yaml(OmegaConf.create(config)).encode()])
+            run.write_config(config)
             atomic_write(path / "meta.json", [json.dumps(describe_machine(), indent=2).encode() + b"\n"])
             run.point_latest()
         except OSError as error:
@@ -92,6 +92,10 @@ class RunDirectory:
         except OSError as error:
             raise RunError(f"The run directory {path} cannot be used: {why(error)}.") from error
         return run
+
+    def write_config(self, config: dict[str, Any]) -> None:
+        """Writes the resolved configuration (plain types)."""
+        atomic_write(self.path / "config.yaml", [OmegaConf.to_yaml(OmegaConf.create(config)).encode()])
 
     def point_latest(self) -> None:
         """Makes the link ``latest`` beside the run directory point to it."""

@@ -1,0 +1,103 @@
+"""The configuration of a training run: one frozen tree of dataclasses, one branch for each room."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from damas_env.rules import get_rules
+from damas_rl.arena import ArenaConfig
+from damas_rl.learner import LearnerConfig
+from damas_rl.networks import NetworkConfig
+from damas_rl.replay import ReplayConfig
+from damas_rl.search.mcts import SearchConfig
+from damas_rl.selfplay import SelfPlayConfig
+from damas_rl.strict import ConfigError
+
+
+@dataclass(frozen=True)
+class RulesConfig:
+    """Which game is played.
+
+    Attributes:
+        name: a rule set, see ``damas rules``.
+    """
+
+    name: str = "cbd"
+
+    def __post_init__(self) -> None:
+        get_rules(self.name)
+
+
+@dataclass(frozen=True)
+class TrainerConfig:
+    """The loop around self-play and learning.
+
+    Attributes:
+        positions_per_iteration: plies of self-play between two phases of learning.
+        replay_ratio: how often each new position is learned from, on average.
+        learning_starts: positions that must have been collected before learning begins.
+        evaluate_minutes: minutes between two measurements against the ladder; 0 = after every iteration.
+        checkpoint_minutes: minutes between two checkpoints; 0 = after every iteration.
+        keep_checkpoints: checkpoints that are kept; older ones are removed.
+        sample_games: self-play games written as PDN with each checkpoint.
+    """
+
+    positions_per_iteration: int = 4096
+    replay_ratio: float = 4.0
+    learning_starts: int = 4096
+    evaluate_minutes: float = 3.0
+    checkpoint_minutes: float = 2.0
+    keep_checkpoints: int = 3
+    sample_games: int = 8
+
+    def __post_init__(self) -> None:
+        for key, low, high in (
+            ("positions_per_iteration", 1, 1 << 30), ("replay_ratio", 0.01, 1000.0), ("learning_starts", 0, 1 << 30),
+            ("evaluate_minutes", 0.0, 1e6), ("checkpoint_minutes", 0.0, 1e6), ("keep_checkpoints", 1, 10_000),
+            ("sample_games", 0, 10_000),
+        ):  # fmt: skip
+            if not low <= getattr(self, key) <= high:
+                raise ValueError(f"trainer.{key}={getattr(self, key)}: choose a value from {low} to {high}.")
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that decides how a training run goes.
+
+    Attributes:
+        name: names the run directory.
+        seed: of all random streams; equal seeds give equal runs, iteration by iteration, on one machine.
+        minutes: wall-clock budget of training, all resumed parts together; 0 = none.
+        iterations: budget in iterations; 0 = none.
+        runs_dir: folder in which run directories are made.
+        run_dir: this run's directory; empty = ``<runs_dir>/<date>-<name>-s<seed>``.
+        device: ``auto``, ``cpu`` or ``cuda``.
+        precision: in which self-play and play evaluate the network; ``auto`` is bfloat16 where that is fast.
+    """
+
+    name: str = "run"
+    seed: int = 1
+    minutes: float = 15.0
+    iterations: int = 0
+    runs_dir: str = "runs"
+    run_dir: str = ""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    rules: RulesConfig = field(default_factory=RulesConfig)
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+    selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
+    replay: ReplayConfig = field(default_factory=ReplayConfig)
+    learner: LearnerConfig = field(default_factory=LearnerConfig)
+    arena: ArenaConfig = field(default_factory=ArenaConfig)
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+
+    def __post_init__(self) -> None:
+        for key, low, high in (
+            ("seed", 0, (1 << 63) - 1), ("minutes", 0.0, 1e6), ("iterations", 0, 1 << 40),
+        ):  # fmt: skip
+            if not low <= getattr(self, key) <= high:
+                raise ConfigError(f"{key}={getattr(self, key)}: choose a value from {low} to {high}.")
+        if not self.minutes and not self.iterations:
+            raise ConfigError("minutes and iterations are both 0, so the run would never end; give one of them.")
+        if not self.name or any(letter in self.name for letter in "/\\\0\n"):
+            raise ConfigError(f"name={self.name!r} cannot be part of the name of a folder.")

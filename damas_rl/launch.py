@@ -1,0 +1,142 @@
+"""From the words of a command line to a finished training run: what ``train.py`` does."""
+
+import dataclasses
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from rich.console import Console
+
+from damas_rl import compose
+from damas_rl.checkpoint import CheckpointError, load_newest, numbered
+from damas_rl.config import RunConfig
+from damas_rl.files import why
+from damas_rl.networks import choose_device
+from damas_rl.progress import Progress, Status
+from damas_rl.rundir import RunDirectory, RunError, default_path
+from damas_rl.strict import ConfigError, build
+from damas_rl.trainer import Trainer, TrainingError
+
+EXIT_BAD_INPUT = 2
+
+USAGE = """\
+Trains a player of draughts from nothing but the rules, and measures it.
+
+  python train.py                              the default run: experiment=quick
+  python train.py experiment=quick seed=3      another seed
+  python train.py minutes=60 network.width=512 any key can be changed
+  python train.py resume=runs/latest           go on with an interrupted run
+  python train.py resume=RUN minutes=30        go on with more time
+
+Ctrl-C saves a checkpoint and stops; pressed twice it stops at once. Curves: tensorboard --logdir runs
+"""
+
+FIXED = ("seed", "rules", "network", "run_dir", "runs_dir", "name")
+"""Keys that a run that goes on cannot change."""
+
+
+class Stop:
+    """Turns the first SIGINT or SIGTERM into a wish to stop; a second one ends the process as usual."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.signal is not None
+
+    def install(self) -> None:
+        """Starts to listen."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._receive)
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        self.signal = number
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_DFL)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs ``train.py`` with these arguments.
+
+    Returns:
+        0 when the run is finished, 2 with one line on stderr for anything that the user can mend, 128 + the number
+        of the signal when the run was stopped (everything is saved then).
+    """
+    console = Console(soft_wrap=True)
+    try:
+        if {"-h", "--help"} & set(arguments):
+            rest = [text for text in arguments if text not in ("-h", "--help")]
+            console.out(USAGE + "\n" + compose.describe(compose.load(rest)), highlight=False)
+            return 0
+        return _train(arguments, console)
+    except (ConfigError, RunError, CheckpointError, TrainingError) as error:
+        text = str(error)
+    except OSError as error:
+        text = f"{error.filename or 'A file'} could not be written or read: {why(error)}."
+    print(f"train.py: {' '.join(text.split())}", file=sys.stderr)
+    return EXIT_BAD_INPUT
+
+
+def _train(arguments: Sequence[str], console: Console) -> int:
+    resumed = [text.partition("=")[2] for text in arguments if text.startswith("resume=")]
+    overrides = [text for text in arguments if not text.startswith("resume=")]
+    content = None
+    if resumed:
+        run, config, content = _resume(Path(resumed[-1]), overrides, console)
+    else:
+        config = compose.load(overrides)
+        _check_device(config)
+        path = Path(config.run_dir) if config.run_dir else default_path(config.runs_dir, config.name, config.seed)
+        run = RunDirectory.create(path, dataclasses.asdict(config))
+    stop = Stop()
+    stop.install()
+    try:
+        with Progress(Status(name=run.path.name), console) as progress:
+            Trainer(config, run, progress, stop, content).run()
+    except (CheckpointError, FloatingPointError, OSError) as error:
+        reason = f"The run stopped: {why(error)}." if isinstance(error, OSError) else str(error)
+        raise TrainingError(f"{reason} {_how_to_go_on(run)}") from error
+    finally:
+        run.close()
+    return 128 + stop.signal if stop.signal is not None else 0
+
+
+def _how_to_go_on(run: RunDirectory) -> str:
+    saved = numbered(run.checkpoints)
+    if not saved:
+        return "No checkpoint had been written yet."
+    return f"The last checkpoint is {saved[-1]}; go on from it with: python train.py resume={run.path}"
+
+
+def _check_device(config: RunConfig) -> None:
+    try:
+        choose_device(config.device)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _resume(path: Path, overrides: Sequence[str], console: Console) -> tuple[RunDirectory, RunConfig, dict[str, Any]]:
+    """Opens a run again: its directory, its configuration with the overrides, its newest usable checkpoint."""
+    for text in overrides:
+        key = text.partition("=")[0]
+        if key.partition(".")[0] in FIXED:
+            raise ConfigError(f"{key} cannot be changed when a run goes on; start a new run for that.")
+    run = RunDirectory.open(path)
+    try:
+        content, used, passed_over = load_newest(run.checkpoints)
+        if content["kind"] != "checkpoint":
+            raise CheckpointError(f"{used} holds only a network, not a run that can go on.")
+        config = compose.override(build(RunConfig, content["config"]), overrides)
+        _check_device(config)
+        for damaged, sentence in passed_over.items():
+            # Out of the way, or it would count as the newest one when old checkpoints are removed.
+            damaged.rename(damaged.with_suffix(".unusable"))
+            console.print(f"{sentence} Going on from {used.name} instead.", markup=False, highlight=False)
+        run.write_config(dataclasses.asdict(config))
+    except BaseException:
+        run.close()
+        raise
+    return run, config, content

@@ -1,0 +1,75 @@
+"""What a run leaves behind for people: sample games, the name of its best network, the closing table."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from damas_env.game import Game
+from damas_env.notation import PdnGame, result_of
+from damas_env.rules import RuleSet
+from damas_rl.selfplay import FinishedGame
+
+
+def best_network(ladder: Sequence[Mapping[str, Any]]) -> str:
+    """The network to play with: the newest one whose mean score is within one standard error of the best.
+
+    Args:
+        ladder: measurements, oldest first: ``network`` (file name), ``games`` (of each rung), ``rungs`` (by opponent,
+            with ``score``).
+    """
+
+    def mean(entry: Mapping[str, Any]) -> float:
+        return float(np.mean([rung["score"] for rung in entry["rungs"].values()]))
+
+    top = max(ladder, key=mean)
+    games = min(entry["games"] for entry in ladder) * len(top["rungs"])
+    margin = 0.5 / games**0.5  # the largest standard deviation of one game's score is 0.5
+    return str(next(entry["network"] for entry in reversed(ladder) if mean(entry) >= mean(top) - margin))
+
+
+def pdn_game(game: FinishedGame, rules: RuleSet, name: str, iteration: int) -> PdnGame:
+    """A self-play game as PDN; a tag tells how many of its first plies were random."""
+    replayed = Game(rules)
+    for action in game.actions:
+        replayed.push(action)
+    tags = {
+        "Event": f"Self-play of {name}, iteration {iteration}",
+        "White": name,
+        "Black": name,
+        "RandomPlies": str(game.opening),
+        "Termination": game.termination.name.lower(),
+    }
+    return PdnGame(rules, list(replayed.moves), tags, result_of(replayed.outcome(), rules))
+
+
+def ladder_table(entry: Mapping[str, Any]) -> Table:
+    """A measurement as a table."""
+    table = Table(
+        title=f"Ladder after iteration {entry['iteration']}, {entry['games']} games each", title_justify="left"
+    )
+    for heading in ("opponent", "won", "drawn", "lost", "score", "Elo difference (95 %)", "distinct games"):
+        table.add_column(heading, justify="left" if heading == "opponent" else "right")
+    for opponent, rung in entry["rungs"].items():
+        table.add_row(
+            opponent,
+            str(rung["wins"]),
+            str(rung["draws"]),
+            str(rung["losses"]),
+            f"{rung['score']:.1%}",
+            f"{rung['elo']:+.0f} ({rung['low']:+.0f} to {rung['high']:+.0f})",
+            f"{rung['distinct']:.0%}",
+        )
+    return table
+
+
+def what_next(run: Path, best: str) -> str:
+    """What to do with a finished run."""
+    return (
+        f"Best network: {run / 'networks' / best}\n"
+        f"Play it:      damas play --opponent mcts:net={run},sims=200\n"
+        f"Curves:       tensorboard --logdir {run}\n"
+        f"Train more:   python train.py resume={run} minutes=..."
+    )

@@ -1,0 +1,309 @@
+"""The training loop: self-play, replay, learning, measurement, checkpoints, over and over.
+
+One thread, one order of events, and every random number from a stream that is saved: for one seed, iteration n is the
+same in every run, interrupted or not. Only *when* a run measures, saves and ends depends on the clock.
+"""
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from damas_env.notation import write_pdn
+from damas_env.rules import get_rules
+from damas_rl.arena import run_ladder
+from damas_rl.checkpoint import network_content, save_numbered, write_checkpoint
+from damas_rl.config import RunConfig
+from damas_rl.files import atomic_write
+from damas_rl.learner import Learner
+from damas_rl.metrics import MetricsLog
+from damas_rl.networks import Evaluator, build_network
+from damas_rl.progress import Progress, Rung
+from damas_rl.replay import Replay
+from damas_rl.report import best_network, ladder_table, pdn_game, what_next
+from damas_rl.rundir import RunDirectory, describe_machine
+from damas_rl.selfplay import FinishedGame, SelfPlay, SelfPlayBatch
+from damas_rl.speed import raw_evaluations_per_second
+
+
+@dataclass
+class Counts:
+    """How far a run has come.
+
+    Attributes:
+        iteration: iterations done.
+        positions, games: plies and finished games of self-play.
+        rows: records that self-play has produced.
+        steps: learner steps.
+        seconds: wall-clock time of training, all parts of the run together.
+        evaluated, saved: ``seconds`` at the last measurement and the last checkpoint.
+        measured: the closing measurement has been made.
+    """
+
+    iteration: int = 0
+    positions: int = 0
+    games: int = 0
+    rows: int = 0
+    steps: int = 0
+    seconds: float = 0.0
+    evaluated: float = 0.0
+    saved: float = 0.0
+    measured: bool = False
+
+
+class TrainingError(RuntimeError):
+    """Training that cannot go on; the message is one sentence for the user."""
+
+
+class Trainer:
+    """One training run, from its start or from a checkpoint.
+
+    Args:
+        config: the whole configuration.
+        run: its directory, locked.
+        progress: what people see.
+        stop: true once somebody wants the run to end.
+        content: a checkpoint to go on from; None = start.
+
+    Raises:
+        TrainingError: the checkpoint does not fit the configuration.
+    """
+
+    def __init__(
+        self, config: RunConfig, run: RunDirectory, progress: Progress, stop: object, content: Mapping[str, Any] | None
+    ) -> None:
+        self.config, self.run_directory, self.progress, self.stop = config, run, progress, stop
+        self.rules = get_rules(config.rules.name)
+        streams = np.random.SeedSequence(config.seed).generate_state(3, np.uint64)
+        torch.manual_seed(int(streams[0]) >> 1)
+        self.learner = Learner(build_network(config.network, self.rules), config.learner, config.device)
+        self.evaluator = Evaluator(self.learner.averaged, config.device, config.precision)
+        self.selfplay = SelfPlay(self.rules, config.selfplay, config.search, int(streams[1]))
+        self.replay = Replay(config.replay)
+        self.sampling = np.random.Generator(np.random.PCG64(int(streams[2])))
+        self.counts = Counts()
+        self.made_by = describe_machine()
+        self.ladder: list[dict[str, Any]] = []
+        self.sample: list[FinishedGame] = []
+        if content is not None:
+            self._restore(content)
+        self.metrics = MetricsLog(run.metrics, run.events, self.counts.iteration)
+        self._clock = time.monotonic()
+        self._raw_speed = math.nan
+
+    def run(self) -> None:
+        """Trains until the budget is used up, then measures; or until somebody wants it to stop, then saves.
+
+        Raises:
+            TrainingError: the budget had been used up and measured before.
+            CheckpointError: a checkpoint could not be written.
+            FloatingPointError: the losses are no numbers any more.
+        """
+        if self.fraction >= 1.0 and self.counts.measured:
+            raise TrainingError(
+                f"{self.run_directory.path} has used its budget of {_budget(self.config)}; resume it with a larger "
+                "minutes= or iterations=."
+            )
+        try:
+            self._warm_up()
+            if not self.counts.iteration:
+                self._save()
+            while self.fraction < 1.0 and not self.stop:
+                self._iterate()
+                trainer, counts = self.config.trainer, self.counts
+                if counts.seconds - counts.evaluated >= 60 * trainer.evaluate_minutes and self.fraction < 1.0:
+                    self._measure(self.config.arena.games)
+                if counts.seconds - counts.saved >= 60 * trainer.checkpoint_minutes:
+                    self._save()
+            self._tick()
+            if self.counts.saved < self.counts.seconds:
+                self._save()
+            if not self.stop:
+                self._measure(self.config.arena.final_games)
+                self.counts.measured = True
+                self._save()
+        finally:
+            self.metrics.close()
+        self._report()
+
+    @property
+    def fraction(self) -> float:
+        """Share of the budget that is used up."""
+        config, counts = self.config, self.counts
+        return max(
+            counts.seconds / (60 * config.minutes) if config.minutes else 0.0,
+            counts.iteration / config.iterations if config.iterations else 0.0,
+        )
+
+    def _warm_up(self) -> None:
+        """Compiles the kernels, which takes a while once per machine, before the clock starts."""
+        self._phase("compiling kernels (once per machine)")
+        one_game = replace(self.config.selfplay, games=1, groups=1, threads=1, simulations=2, fast_simulations=2)
+        SelfPlay(self.rules, one_game, self.config.search, 0).run(self.evaluator, 1)
+        self._phase("measuring the network's own speed")
+        batch = self.config.selfplay.games // self.config.selfplay.groups * self.config.search.leaves_per_tree
+        self._raw_speed = raw_evaluations_per_second(self.evaluator, self.rules, batch, self.selfplay.threads)
+        self._clock = time.monotonic()
+
+    def _iterate(self) -> None:
+        """One phase of self-play and one of learning."""
+        config, counts = self.config, self.counts
+        started = time.perf_counter()
+        self._phase("self-play")
+        self.evaluator.update(self.learner.averaged)
+        batch = self.selfplay.run(self.evaluator, config.trainer.positions_per_iteration, self._played)
+        self.replay.add(batch.records)
+        counts.iteration += 1
+        counts.positions += batch.plies
+        counts.games += len(batch.games)
+        counts.rows += len(batch.records.z)
+        self.sample = batch.games[: config.trainer.sample_games] or self.sample
+        learning = time.perf_counter()
+        losses = self._learn()
+        self._tick()
+        self._log(batch, losses, learning - started, time.perf_counter() - learning)
+
+    def _played(self, plies: int) -> None:
+        self._phase("self-play", plies / self.config.trainer.positions_per_iteration)
+
+    def _learn(self) -> dict[str, float]:
+        """Takes the learner steps that the rows collected so far allow; mean losses of these steps."""
+        size, trainer = self.config.learner.batch_size, self.config.trainer
+        if self.counts.rows < max(size, trainer.learning_starts):
+            return {}
+        target = int(self.counts.rows * trainer.replay_ratio / size)
+        due = target - self.counts.steps
+        totals: dict[str, float] = {}
+        for step in range(due):
+            self._phase("learning", step / due)
+            for name, value in self.learner.step(self.replay.sample(self.sampling, size)).items():
+                totals[name] = totals.get(name, 0.0) + value / due
+        self.counts.steps = target
+        return totals
+
+    def _measure(self, games: int) -> None:
+        """Plays the ladder with the averaged network, keeps that network, and names the best one so far."""
+        counts, folder = self.counts, self.run_directory
+        self._phase(f"measuring ({games} games a rung)")
+        self.evaluator.update(self.learner.averaged)
+        seed = int(np.random.SeedSequence((self.config.seed, counts.iteration)).generate_state(1)[0])
+        matches = run_ladder(self.evaluator, self.rules, self.config.arena, games, seed)
+        name = f"net-{counts.iteration:07d}.pt"
+        write_checkpoint(folder.networks / name, {"kind": "network", **self._network_content()})
+        rungs = {match.opponent: asdict(match) | {"score": match.score} for match in matches}
+        self.ladder.append({"iteration": counts.iteration, "network": name, "games": games, "rungs": rungs})
+        atomic_write(folder.path / "best", [f"{best_network(self.ladder)}\n".encode()])
+        self._show_ladder()
+        self._tick()
+        counts.evaluated = counts.seconds
+        self.metrics.write(
+            "ladder", counts.iteration, {"ladder": rungs, "games": games, "time": {"seconds": counts.seconds}}
+        )
+
+    def _save(self) -> None:
+        """Writes a checkpoint and sample games."""
+        self._phase("saving")
+        self._tick()
+        counts, folder = self.counts, self.run_directory
+        counts.saved = counts.seconds
+        content = {
+            "kind": "checkpoint",
+            "config": asdict(self.config),
+            **self._network_content(),
+            "learner": self.learner.state_dict(),
+            "selfplay": self.selfplay.state_dict(),
+            "replay": self.replay.state_dict(),
+            "sampling": self.sampling.bit_generator.state,
+            "counts": asdict(counts),
+            "ladder": self.ladder,
+            "made_by": self.made_by,
+        }
+        save_numbered(folder.checkpoints, counts.iteration, content, self.config.trainer.keep_checkpoints)
+        if self.sample:
+            text = write_pdn(pdn_game(game, self.rules, self.config.name, counts.iteration) for game in self.sample)
+            atomic_write(folder.games / f"iteration-{counts.iteration:07d}.pdn", [text.encode()])
+            self.sample = []
+
+    def _restore(self, content: Mapping[str, Any]) -> None:
+        try:
+            self.learner.load_state_dict(content["learner"])
+            self.selfplay.load_state_dict(content["selfplay"])
+            self.replay.load_state_dict(content["replay"])
+        except (ValueError, RuntimeError) as error:
+            raise TrainingError(f"The checkpoint does not fit the configuration: {error}") from error
+        self.sampling.bit_generator.state = content["sampling"]
+        self.counts = Counts(**content["counts"])
+        self.ladder = list(content["ladder"])
+
+    def _network_content(self) -> dict[str, Any]:
+        return network_content(self.config.network, self.learner.averaged.state_dict(), self.rules)
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        self.counts.seconds += now - self._clock
+        self._clock = now
+
+    def _phase(self, phase: str, done: float = 0.0) -> None:
+        """Tells people what is going on."""
+        status, counts, config = self.progress.status, self.counts, self.config
+        running = time.monotonic() - self._clock
+        status.phase, status.done, status.fraction = phase, done, self.fraction
+        if config.minutes:
+            status.seconds_left = max(0.0, 60 * config.minutes - counts.seconds - running)
+            status.fraction = max(status.fraction, (counts.seconds + running) / (60 * config.minutes))
+        self.progress.refresh()
+
+    def _log(
+        self, batch: SelfPlayBatch, losses: Mapping[str, float], selfplay_seconds: float, learn_seconds: float
+    ) -> None:
+        """Writes the metrics of an iteration and hands them to the display."""
+        counts, status, figures = self.counts, self.progress.status, batch.stats()
+        rates = ("seconds", "positions_per_second", "evaluations_per_second", "network_share")
+        timed = {name: figures.pop(name) for name in rates}
+        timed["share_of_raw_speed"] = timed["evaluations_per_second"] / self._raw_speed
+        timed |= {"selfplay": selfplay_seconds, "learning": learn_seconds, "training": counts.seconds}
+        values = {
+            "selfplay": figures,
+            "learner": dict(losses) | {"steps": counts.steps},
+            "replay": {"rows": len(self.replay), "rows_seen": counts.rows},
+            "total": {"positions": counts.positions, "games": counts.games},
+            "time": timed,
+        }
+        self.metrics.write("iteration", counts.iteration, values)
+        status.iteration, status.games, status.positions = counts.iteration, counts.games, counts.positions
+        status.steps, status.rows, status.losses = counts.steps, len(self.replay), dict(losses) or status.losses
+        status.positions_per_second = timed["positions_per_second"]
+        status.evaluations_per_second = timed["evaluations_per_second"]
+        status.speed_share = timed["share_of_raw_speed"]
+        status.batch_fill, status.network_share = figures["batch_fill"], timed["network_share"]
+        if batch.games:
+            status.draw_rate, status.length = figures["draw_share"], figures["mean_length"]
+        self.progress.refresh()
+
+    def _report(self) -> None:
+        """Says how the run has ended."""
+        path, say = self.run_directory.path, self.progress.say
+        if not self.counts.measured:
+            say(f"Saved. Go on with: python train.py resume={path}")
+            return
+        self.progress.console.print(ladder_table(self.ladder[-1]))
+        say(f"Self-play ran at {self.progress.status.speed_share:.0%} of the network's own speed.")
+        say(what_next(path, best_network(self.ladder)))
+
+    def _show_ladder(self) -> None:
+        histories = {
+            opponent: [entry["rungs"][opponent]["score"] for entry in self.ladder if opponent in entry["rungs"]]
+            for opponent in self.ladder[-1]["rungs"]
+        }
+        self.progress.status.ladder = [Rung(opponent, scores[-1], scores) for opponent, scores in histories.items()]
+        self.progress.refresh(force=True)
+
+
+def _budget(config: RunConfig) -> str:
+    parts = [f"{config.minutes:g} minutes"] if config.minutes else []
+    parts += [f"{config.iterations} iterations"] if config.iterations else []
+    return " and ".join(parts)

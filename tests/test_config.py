@@ -1,0 +1,193 @@
+"""Configuration: every key can be overridden, every slip is refused in one sentence that names the nearest key."""
+
+import dataclasses
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from damas_env.rules import RULE_SETS
+from damas_rl import compose
+from damas_rl.config import RunConfig
+from damas_rl.strict import ConfigError, attribute_docs, build, keys_of
+
+ROOT = Path(__file__).parents[1]
+
+
+def leaves(section, prefix=""):
+    """(dotted key, value) of every leaf of a dataclass tree."""
+    for field in dataclasses.fields(section):
+        value = getattr(section, field.name)
+        if dataclasses.is_dataclass(value):
+            yield from leaves(value, f"{prefix}{field.name}.")
+        else:
+            yield f"{prefix}{field.name}", value
+
+
+TINY = compose.load(["experiment=tiny"])
+
+# Where numbers and text offer no other possible value by themselves.
+OTHER = {
+    "device": "cpu",
+    "precision": "bfloat16",
+    "network.kind": "resconv",
+    "search.kind": "puct",
+    "arena.ladder": ("random",),
+}
+
+# One rule set cannot be changed into another one before there are two.
+FIXED = {"rules.name"} if len(RULE_SETS) == 1 else set()
+
+
+def other(key, value):
+    """Another possible value for a key."""
+    if key in OTHER:
+        return OTHER[key]
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, str):
+        return f"{value}x"
+    for candidate in (value * 2, value + 1, value / 2, value // 2, 1):
+        candidate = type(value)(candidate)
+        if candidate != value:
+            try:
+                compose.override(TINY, [f"{key}={candidate}"])
+            except ConfigError:
+                continue
+            return candidate
+    raise AssertionError(f"no other value found for {key}={value}")
+
+
+def test_each_key_can_be_overridden():
+    changes = {key: other(key, value) for key, value in leaves(TINY) if key not in FIXED}
+    words = {
+        key: f"{key}={list(new) if isinstance(new, tuple) else new}".replace(" ", "") for key, new in changes.items()
+    }
+    for key, word in words.items():
+        config = compose.override(TINY, [word])
+        changed = {name: new for (name, new), (_, old) in zip(leaves(config), leaves(TINY), strict=True) if new != old}
+        assert changed == {key: changes[key]}
+    composed = compose.load(["experiment=tiny", *words.values()])
+    assert {key: value for key, value in leaves(composed) if key not in FIXED} == changes
+
+
+@pytest.mark.parametrize(
+    ("group", "option"), [(group, option) for group, options in compose.groups().items() for option in options]
+)
+def test_every_file_composes(group, option):
+    config = compose.load([f"{group}={option}"])
+    assert isinstance(config, RunConfig)
+
+
+def test_every_rule_set_has_a_file():
+    assert set(compose.groups()["rules"]) == set(RULE_SETS)
+    for name in RULE_SETS:
+        assert compose.load([f"rules={name}"]).rules.name == name
+
+
+def test_every_key_is_described():
+    assert not [key for key in keys_of(RunConfig) if key.count(".") == 0 and key not in attribute_docs(RunConfig)
+                and not dataclasses.is_dataclass(getattr(TINY, key))]  # fmt: skip
+    for section in (getattr(TINY, field.name) for field in dataclasses.fields(RunConfig)):
+        if dataclasses.is_dataclass(section):
+            undescribed = {field.name for field in dataclasses.fields(section)} - set(attribute_docs(type(section)))
+            assert not undescribed, type(section)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["seeed=3"], ["seeed", "'seed'"]),
+        (["minuts=3"], ["minuts", "'minutes'"]),
+        (["network.widht=3"], ["network.widht", "'network.width'"]),
+        (["widht=3"], ["widht", "'network.width'"]),
+        (["selfplay.game=3"], ["selfplay.game", "'selfplay.games'"]),
+        (["expriment=quick"], ["expriment", "'experiment'"]),
+        (["resum=x"], ["resum", "'resume'"]),
+        (["experiment=quik"], ["experiment=quick"]),
+        (["network=huge"], ["network=", "small"]),
+        (["experiment=[quick,tiny]"], ["experiment"]),
+        (["experiment="], ["experiment"]),
+        (["seed=abc"], ["seed", "whole number", "'abc'"]),
+        (["seed=1.5"], ["seed", "whole number"]),
+        (["seed=true"], ["seed", "whole number"]),
+        (["seed=null"], ["seed", "whole number"]),
+        (["seed=-1"], ["seed=-1"]),
+        (["seed=1,2"], ["seed=1,2"]),
+        (["minutes=nan"], ["minutes"]),
+        (["minutes=inf"], ["minutes"]),
+        (["minutes=0", "iterations=0"], ["minutes", "iterations"]),
+        (["minutes=[1]"], ["minutes"]),
+        (["device=gpu"], ["device", "cuda"]),
+        (["name=a/b"], ["name"]),
+        (["network.width={a:1}"], ["network.width"]),
+        (["network=3"], ["network="]),
+        (["trainer=3"], ["trainer"]),
+        (["trainer={widht:3}"], ["trainer", "section"]),
+        (["search.kind=alphabeta"], ["search.kind", "puct"]),
+        (["selfplay.games=-3"], ["selfplay.games"]),
+        (["selfplay.games=7", "selfplay.groups=2"], ["selfplay.games", "selfplay.groups"]),
+        (["rules.name=checkrs"], ["checkrs"]),
+        (["+seed=3"], ["+seed=3"]),
+        (["++trainer.new=3"], ["++trainer.new=3"]),
+        (["~seed"], ["~seed"]),
+        (["seed"], ["seed", "key=value"]),
+        (["seed==3"], ["seed==3"]),
+        (["name=[a"], ["name=[a"]),
+        (["name=${nothing}"], ["nothing"]),
+        (["--multirun"], ["--multirun"]),
+        (["-m"], ["-m"]),
+        ([""], ["key=value"]),
+        (["=3"], ["=3"]),
+    ],
+)
+def test_slips_are_refused_in_one_sentence(words, expected):
+    with pytest.raises(ConfigError) as caught:
+        compose.load(words)
+    message = str(caught.value)
+    assert "\n" not in message and len(message) < 400
+    for part in expected:
+        assert part in message, message
+
+
+def test_a_wrong_key_in_a_file_names_the_file(tmp_path):
+    folder = tmp_path / "configs"
+    shutil.copytree(compose.CONFIGS, folder)
+    with open(folder / "search" / "gumbel.yaml", "a") as file:
+        file.write("\nconsiderd: 3\n")
+    with pytest.raises(ConfigError, match=r"'search.considerd'.*'search.considered'.*configs/search/gumbel.yaml"):
+        compose.load(["search=gumbel"], folder)
+    (folder / "experiment" / "tiny.yaml").write_text("# @package _global_\nminutes: soon\n")
+    with pytest.raises(ConfigError, match=r"minutes must be a number.*configs/experiment/tiny.yaml"):
+        compose.load(["experiment=tiny"], folder)
+    (folder / "experiment" / "tiny.yaml").write_text("minutes: [1\n")
+    with pytest.raises(ConfigError, match=r"tiny\.yaml"):
+        compose.load(["experiment=tiny"], folder)
+
+
+def test_build_needs_every_key_without_default():
+    @dataclasses.dataclass
+    class Needy:
+        given: int
+        optional: int | None = None
+
+    assert build(Needy, {"given": 1, "optional": None}) == Needy(1)
+    with pytest.raises(ConfigError, match="given is missing"):
+        build(Needy, {})
+
+
+def run_train(*words):
+    return subprocess.run([sys.executable, ROOT / "train.py", *words], capture_output=True, text=True, cwd=ROOT)
+
+
+def test_command_line():
+    refused = run_train("learner.batch_sze=3")
+    assert refused.returncode == 2 and refused.stdout == ""
+    assert refused.stderr.count("\n") == 1 and "'learner.batch_size'" in refused.stderr
+    helped = run_train("--help", "experiment=tiny", "seed=77")
+    assert helped.returncode == 0 and helped.stderr == ""
+    assert "seed=77" in helped.stdout and "resume=" in helped.stdout
+    for key, _ in leaves(TINY):
+        assert f"{key}=" in helped.stdout
