@@ -1,0 +1,18 @@
+"""Policy/value networks and their use: shapes by configuration, evaluation of batches of positions."""
+
+from damas_env.rules import RuleSet
+from damas_rl.networks.base import PolicyValueNet
+from damas_rl.networks.config import NetworkConfig
+from damas_rl.networks.evaluator import Evaluator, NetworkError, choose_device
+from damas_rl.networks.resconv import ResConv
+from damas_rl.networks.resmlp import ResMlp
+
+_KINDS: dict[str, type[ResMlp] | type[ResConv]] = {"resmlp": ResMlp, "resconv": ResConv}
+
+
+def build_network(config: NetworkConfig, rules: RuleSet) -> PolicyValueNet:
+    """A network for the board and the actions of ``rules``; fresh weights come from torch's global generator."""
+    return _KINDS[config.kind](config, rules)
+
+
+__all__ = ["Evaluator", "NetworkConfig", "NetworkError", "PolicyValueNet", "build_network", "choose_device"]

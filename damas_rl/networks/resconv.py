@@ -1,0 +1,63 @@
+"""A residual network over one vector for each playable square, for GPUs."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from damas_env.observation import NUM_FEATURES
+from damas_env.rules import RuleSet
+from damas_rl.networks.base import LocalStem, Neighbourhood, PairPolicy, PolicyValueNet, zeroed
+from damas_rl.networks.config import NetworkConfig
+
+_SUMMARY_CHANNELS = 16
+"""Channels of each square that reach the outcome and moves-left outputs."""
+
+
+class SquareBlock(nn.Module):
+    """A residual block: the four diagonal neighbours, then what the whole board looks like, then a second layer.
+
+    Only the playable squares exist here, so the convolution is one matrix product over [B * S, 5 * C]. The mean and
+    the maximum over the board carry what is far away (flying kings, the balance of material) to every square.
+    """
+
+    def __init__(self, size: int, channels: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(channels)
+        self.around = Neighbourhood(size, reach=1)
+        self.inner = nn.Linear(self.around.taps * channels, channels)
+        self.pooled = zeroed(nn.Linear(2 * channels, channels))
+        self.outer = zeroed(nn.Linear(channels, channels))
+
+    def forward(self, squares: Tensor) -> Tensor:
+        """[B, S, C] -> [B, S, C]."""
+        hidden = self.inner(self.around(self.norm(squares)))
+        board = torch.cat((hidden.mean(dim=1), hidden.amax(dim=1)), dim=1)
+        hidden = functional.relu(hidden + self.pooled(board).unsqueeze(1))
+        return squares + self.outer(hidden)
+
+
+class ResConv(PolicyValueNet):
+    """Convolutions over the dark squares alone.
+
+    Moves are scored by products of from and to vectors plus a learnt prior for each pair; the spare actions (further
+    moves with the same from and to) by a small dense output.
+    """
+
+    def __init__(self, config: NetworkConfig, rules: RuleSet) -> None:
+        super().__init__(config, rules, rules.num_squares * _SUMMARY_CHANNELS)
+        self.stem = LocalStem(rules.size, config.width)
+        self.enter = nn.Linear(NUM_FEATURES, config.width)
+        self.blocks = nn.Sequential(*(SquareBlock(rules.size, config.width) for _ in range(config.blocks)))
+        self.norm = nn.LayerNorm(config.width)
+        self.pairs = PairPolicy(config.width, config.pair)
+        self.pair_bias = nn.Parameter(torch.zeros(rules.num_squares**2))
+        self.summary = nn.Linear(config.width, _SUMMARY_CHANNELS)
+        self.spare = zeroed(nn.Linear(rules.num_squares * _SUMMARY_CHANNELS, rules.spare_actions))
+
+    def trunk(self, boards: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
+        """See :meth:`PolicyValueNet.trunk`."""
+        squares = self.stem(boards)
+        squares = squares + self.enter(features.to(squares.dtype)).unsqueeze(1)
+        squares = functional.relu(self.norm(self.blocks(squares)))
+        summary = functional.relu(self.summary(squares)).flatten(1)
+        return torch.cat((self.pairs(squares) + self.pair_bias, self.spare(summary)), dim=1), summary
