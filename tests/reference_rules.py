@@ -144,7 +144,7 @@ class State:
 
     def fen(self) -> str:
         """The position as FEN, squares in ascending order."""
-        lists = {"W": [], "B": []}  # type: dict[str, list[str]]
+        lists: dict[str, list[str]] = {"W": [], "B": []}
         for number, letter in sorted(self.board().items()):
             lists[letter.upper()].append(("K" if letter.isupper() else "") + str(number))
         return f"{'W' if self.white else 'B'}:W{','.join(lists['W'])}:B{','.join(lists['B'])}"
