@@ -12,19 +12,19 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
 from damas_env.observation import features
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
 from damas_env.termination import Termination
-from numpy.typing import NDArray
-
 from damas_rl.search.mcts import Evaluate, Search, SearchConfig, SearchResult, SearchStats
 
 POLICY_WIDTH = 32
 """Moves of one record's policy; the likeliest ones where there are more."""
 
-LONGEST_GAME = 512
-"""Plies of one game that are kept; a longer game loses the records of its first plies."""
+LONGEST_GAME = 256
+"""Plies of one game that are kept; a longer game loses the records of its first plies and its move list."""
 
 
 class Records(NamedTuple):
@@ -106,12 +106,14 @@ class FinishedGame:
     """One game from the starting position.
 
     Attributes:
-        actions: the plies, as action indices.
+        plies: length of the game.
+        actions: the plies, as action indices; empty if there were more than ``LONGEST_GAME``.
         opening: how many of them were random.
         termination: why it ended.
         winner: 0 = White, 1 = Black, -1 = nobody.
     """
 
+    plies: int
     actions: tuple[int, ...]
     opening: int
     termination: Termination
@@ -131,7 +133,7 @@ class SelfPlayBatch:
     def stats(self) -> dict[str, float]:
         """Figures for logs; shares are in [0, 1], lengths in plies."""
         games = max(1, len(self.games))
-        lengths = [len(game.actions) for game in self.games]
+        lengths = [game.plies for game in self.games]
         drawn = sum(game.winner < 0 for game in self.games)
         white = sum(game.winner == 0 for game in self.games)
         figures = {
@@ -237,7 +239,8 @@ class _Group:
         slots = steps % LONGEST_GAME
         winner = int(self.positions.winners()[game])
         finished = FinishedGame(
-            tuple(self.played[slots, game].tolist()),
+            length,
+            tuple(self.played[slots, game].tolist()) if length <= LONGEST_GAME else (),
             min(int(self.opening[game]), length),
             Termination(int(self.positions.terminations[game])),
             winner,
@@ -259,7 +262,7 @@ class _Group:
 
     def state_dict(self) -> dict[str, Any]:
         """Games in progress, as arrays and plain values."""
-        arrays = {f"positions.{name}": getattr(self.positions, name) for name in Positions._ARRAYS}
+        arrays = {f"positions.{name}": getattr(self.positions, name) for name in Positions.ARRAYS}
         arrays |= {f"rows.{name}": column for name, column in self.rows._asdict().items()}
         arrays |= {name: getattr(self, name) for name in self._RINGS}
         copies = {name: array.copy() for name, array in arrays.items()}
@@ -268,7 +271,7 @@ class _Group:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Takes up games in progress."""
-        for name in Positions._ARRAYS:
+        for name in Positions.ARRAYS:
             getattr(self.positions, name)[:] = state[f"positions.{name}"]
         for name, column in self.rows._asdict().items():
             column[:] = state[f"rows.{name}"]

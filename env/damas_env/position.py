@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from damas_env.actions import encode, find
+from damas_env.board import GEOMETRY
 from damas_env.errors import IllegalActionError
 from damas_env.kernel import kernel
 from damas_env.movegen import STACK_SHAPE, generate, play
@@ -137,6 +138,20 @@ def _fill_masks(start, end, actions, counts, masks):
             masks[game, actions[game, index]] = True
 
 
+def _refuse_impossible(rules: RuleSet, boards: np.ndarray) -> None:
+    """ValueError for boards that the kernels' tables have no room for."""
+    counts = np.bitwise_count(boards).astype(np.int64)
+    sides = counts[:, :2].sum(axis=1), counts[:, 2:].sum(axis=1)
+    union = np.bitwise_or.reduce(boards, axis=1)
+    for fault, message in (
+        (union & ~np.uint64(GEOMETRY[rules.size].board) != 0, "has pieces off the board"),
+        (np.bitwise_count(union) != counts.sum(axis=1), "has two pieces on one square"),
+        (np.maximum(*sides) > rules.men, f"has more than {rules.men} pieces on one side"),
+    ):
+        if fault.any():
+            raise ValueError(f"Position {int(np.flatnonzero(fault)[0])} of the batch {message}.")
+
+
 class Positions:
     """A batch of B games, each at some position; every array is public and always up to date.
 
@@ -155,7 +170,7 @@ class Positions:
             position (and the moves that would have been legal if it was drawn).
     """
 
-    _ARRAYS = (
+    ARRAYS = (
         "boards", "colors", "plies", "counters", "repetitions", "history", "history_len", "moves", "actions",
         "counts", "terminations",
     )  # fmt: skip
@@ -188,8 +203,13 @@ class Positions:
 
     @classmethod
     def from_boards(cls, rules: str | RuleSet, boards: np.ndarray, colors: np.ndarray) -> "Positions":
-        """Games set up at ``boards`` (uint64[B, 4], view of the side to move) with ``colors`` (int8[B]) to move."""
+        """Games set up at ``boards`` (uint64[B, 4], view of the side to move) with ``colors`` (int8[B]) to move.
+
+        Raises:
+            ValueError: a position has pieces off the board, two on one square, or too many on one side.
+        """
         positions = cls(rules, len(boards))
+        _refuse_impossible(positions.rules, np.asarray(boards, dtype=np.uint64))
         positions.boards[:] = boards
         positions.colors[:] = colors
         positions._set_up(np.ones(len(positions), dtype=np.bool_))
@@ -265,7 +285,7 @@ class Positions:
         """A copy of some of the games."""
         chosen = Positions.__new__(Positions)
         chosen.rules = self.rules
-        for name in self._ARRAYS:
+        for name in self.ARRAYS:
             setattr(chosen, name, getattr(self, name)[indices].copy())
         return chosen
 
