@@ -1,0 +1,217 @@
+"""The replay buffer: a bounded ring of compact records, a window that grows, and dense training batches."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from damas_env.actions import encode, find
+from damas_env.kernel import Spec, kernel, popcount
+from damas_env.movegen import STACK_SHAPE, generate
+from damas_env.position import in_chunks
+from damas_env.rules import RuleSet
+from damas_rl.selfplay import Records, empty_records
+
+
+@dataclass(frozen=True)
+class ReplayConfig:
+    """How many and which records are learned from.
+
+    The window is the number of newest records that batches are drawn from. After N records in all it is
+    ``w * (1 + slope * ((N / w) ** exponent - 1) / exponent)`` for N > w, else all of them (Wu 2019, appendix C).
+
+    Attributes:
+        capacity: most records that are kept.
+        window: w, records up to which the window holds all.
+        exponent: how fast the window grows beyond that; 1 = in proportion to N.
+        slope: share of each new record by which the window grows at first.
+    """
+
+    capacity: int = 500_000
+    window: int = 50_000
+    exponent: float = 0.75
+    slope: float = 0.4
+
+    def __post_init__(self) -> None:
+        for key, low, high in (
+            ("capacity", 1, 1 << 31), ("window", 1, 1 << 31), ("exponent", 0.01, 1.0), ("slope", 0.0, 1.0),
+        ):  # fmt: skip
+            if not low <= getattr(self, key) <= high:
+                raise ValueError(f"replay.{key}={getattr(self, key)}: choose a value from {low} to {high}.")
+        if self.window > self.capacity:
+            raise ValueError(f"replay.window={self.window} is larger than replay.capacity={self.capacity}.")
+
+
+class TrainingBatch(NamedTuple):
+    """Dense training data of n positions.
+
+    Attributes:
+        boards: int64[n, 4], bit patterns. features: float32[n, 6].
+        policy: float32[n, N], target probabilities of all actions; a row sums to 1, or to 0 if it has no target.
+        legal: bool[n, N], legal actions.
+        z: int64[n], result for the side to move. q: float32[n], value that the search found for it.
+        plies_left: float32[n]. weight: float32[n]. pieces: int64[n], pieces on the board.
+    """
+
+    boards: NDArray[np.int64]
+    features: NDArray[np.float32]
+    policy: NDArray[np.float32]
+    legal: NDArray[np.bool_]
+    z: NDArray[np.int64]
+    q: NDArray[np.float32]
+    plies_left: NDArray[np.float32]
+    weight: NDArray[np.float32]
+    pieces: NDArray[np.int64]
+
+
+@kernel
+def _fill(
+    start: int, end: int, spec: Spec, max_moves: int, rows: NDArray[np.int64], boards: NDArray[np.uint64],
+    actions: NDArray[np.int16], probs: NDArray[np.float32], policy: NDArray[np.float32], legal: NDArray[np.bool_],
+    pieces: NDArray[np.int64], wrong: NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Writes target, mask and number of pieces of each row; ``wrong`` counts target actions that are not legal."""
+    stack = np.empty(STACK_SHAPE, dtype=np.uint64)
+    moves = np.empty(max_moves, dtype=np.uint64)
+    indices = np.empty(max_moves, dtype=np.int16)
+    for item in range(start, end):
+        row = rows[item]
+        count = generate(spec, boards[row, 0], boards[row, 1], boards[row, 2], boards[row, 3], moves, stack)
+        encode(spec, moves, count, indices)
+        policy[item] = 0.0
+        legal[item] = False
+        for index in range(count):
+            legal[item, indices[index]] = True
+        pieces[item] = popcount(boards[row, 0] | boards[row, 1] | boards[row, 2] | boards[row, 3])
+        wrong[item] = 0
+        for slot in range(actions.shape[1]):
+            action = actions[row, slot]
+            if action >= 0:
+                if find(indices, count, action) < 0:
+                    wrong[item] += 1
+                else:
+                    policy[item, action] = probs[row, slot]
+
+
+class ReplayBuffer:
+    """A ring of :class:`~damas_rl.selfplay.Records`; the oldest rows make room for new ones.
+
+    Attributes:
+        added: records that have ever been added.
+        sampled: records that have ever been drawn.
+    """
+
+    def __init__(self, rules: RuleSet, config: ReplayConfig) -> None:
+        """An empty buffer for positions of ``rules``."""
+        self.rules, self.config = rules, config
+        self.added, self.sampled = 0, 0
+        self._held = 0
+        self._rows = empty_records(config.capacity)
+
+    def __len__(self) -> int:
+        return self._held
+
+    @property
+    def window(self) -> int:
+        """Number of newest records that :meth:`sample` draws from."""
+        config, total = self.config, self.added
+        if total > config.window:
+            growth = ((total / config.window) ** config.exponent - 1.0) / config.exponent
+            total = int(config.window * (1.0 + config.slope * growth))
+        return min(total, self._held)
+
+    @property
+    def reuse(self) -> float:
+        """Rows drawn for each row added, so far; 0 for an empty buffer."""
+        return self.sampled / self.added if self.added else 0.0
+
+    def steps_due(self, reuse: float, batch_size: int) -> int:
+        """Batches that may be drawn before :attr:`reuse` exceeds ``reuse``."""
+        return max(0, int((reuse * self.added - self.sampled) // batch_size))
+
+    def add(self, records: Records) -> None:
+        """Appends records.
+
+        Raises:
+            ValueError: a number is not finite, a result is none of -1, 0, 1, or a weight is not positive; nothing has
+                been added then.
+        """
+        for name in ("features", "probs", "q", "weight"):
+            bad = ~np.isfinite(getattr(records, name)).reshape(len(records.z), -1).all(axis=1)
+            if bad.any():
+                raise ValueError(f"Record {int(np.flatnonzero(bad)[0])} holds a number in {name!r} that is not finite.")
+        if (np.abs(records.z) > 1).any():
+            raise ValueError("The result z of a record must be 1, 0 or -1.")
+        if (records.weight <= 0).any():
+            raise ValueError("The weight of a record must be positive.")
+        capacity = self.config.capacity
+        kept = min(len(records.z), capacity)
+        slots = np.arange(self.added + len(records.z) - kept, self.added + len(records.z)) % capacity
+        columns: zip[tuple[NDArray[Any], NDArray[Any]]] = zip(self._rows, records, strict=True)
+        for column, new in columns:
+            column[slots] = new[len(new) - kept :]
+        self.added += len(records.z)
+        self._held = min(self._held + kept, capacity)
+
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+        """Draws rows of the window with equal chances, with replacement.
+
+        Args:
+            rng: source of randomness.
+            size: rows to draw.
+
+        Returns:
+            int64[size], rows for :meth:`batch`, valid until the next :meth:`add`.
+
+        Raises:
+            ValueError: the buffer is empty.
+        """
+        if not self._held:
+            raise ValueError("The replay buffer is empty; play some games first.")
+        ages = rng.integers(0, self.window, size)
+        self.sampled += size
+        return (self.added - 1 - ages) % self.config.capacity
+
+    def batch(self, rows: NDArray[np.int64]) -> TrainingBatch:
+        """Dense training data of some rows; the legal moves are generated anew from the boards.
+
+        Raises:
+            ValueError: a record's policy names an illegal action.
+        """
+        data, count, width = self._rows, len(rows), self.rules.num_actions
+        policy = np.empty((count, width), dtype=np.float32)
+        legal = np.empty((count, width), dtype=np.bool_)
+        pieces = np.empty(count, dtype=np.int64)
+        wrong = np.empty(count, dtype=np.int64)
+        in_chunks(
+            _fill, count, self.rules.spec, self.rules.max_moves, rows, data.boards, data.actions, data.probs, policy,
+            legal, pieces, wrong,
+        )  # fmt: skip
+        if wrong.any():
+            item = int(np.flatnonzero(wrong)[0])
+            boards = [f"{word:#x}" for word in data.boards[rows[item]].tolist()]
+            raise ValueError(f"The policy of the record with boards {boards} names an action that is not legal there.")
+        return TrainingBatch(
+            data.boards[rows].view(np.int64), data.features[rows], policy, legal, data.z[rows].astype(np.int64),
+            data.q[rows], data.plies_left[rows].astype(np.float32), data.weight[rows], pieces,
+        )  # fmt: skip
+
+    def state_dict(self) -> dict[str, Any]:
+        """The rows of the window, oldest first, and the counts. Older rows cannot come back into the window."""
+        slots = np.arange(self.added - self.window, self.added) % self.config.capacity
+        rows = {name: column[slots] for name, column in self._rows._asdict().items()}
+        return {"rows": rows, "added": self.added, "sampled": self.sampled}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restores :meth:`state_dict`; rows that this buffer has no room for are left out, oldest first.
+
+        Raises:
+            ValueError: the state has other columns.
+        """
+        if set(state["rows"]) != set(Records._fields):
+            raise ValueError(f"The saved replay buffer holds {sorted(state['rows'])}, not {sorted(Records._fields)}.")
+        self.added, self._held = int(state["added"]) - len(state["rows"]["z"]), 0
+        self.add(Records(**state["rows"]))
+        self.sampled = int(state["sampled"])

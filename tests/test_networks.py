@@ -1,0 +1,219 @@
+"""Networks and their evaluator: shapes, what they see, equal outputs however they are asked, refusals."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+
+from damas_env.board import GEOMETRY
+from damas_env.observation import features
+from damas_env.position import Positions
+from damas_env.rules import get_rules
+from damas_rl.networks import Evaluator, NetworkConfig, NetworkError, PolicyValueNet, build_network, choose_device
+from damas_rl.networks.base import neighbours
+from learning_cases import BIG, random_positions
+
+CBD = get_rules("cbd")
+KINDS = ("resmlp", "resconv")
+
+
+def stirred(kind, rules=CBD, seed=0) -> PolicyValueNet:
+    """A small network without the zeros that a fresh one starts with, so that every weight matters."""
+    torch.manual_seed(seed)
+    net = build_network(NetworkConfig(kind=kind, width=32, blocks=2, local=8), rules)
+    with torch.no_grad():
+        for weights in net.parameters():
+            weights.add_(torch.randn_like(weights) * 0.1)
+    return net
+
+
+def forward(net, boards, scalars):
+    with torch.no_grad():
+        return net(torch.from_numpy(boards.view(np.int64)), torch.from_numpy(scalars))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rules", [CBD, BIG], ids=["8x8", "10x10"])
+def test_shapes_and_ranges(kind, rules):
+    positions = Positions.initial(rules, 3)
+    net = build_network(NetworkConfig(kind=kind, width=64), rules)
+    policy, outcome, moves_left = forward(net, positions.boards, features(positions))
+    assert policy.shape == (3, rules.num_actions)
+    assert outcome.shape == (3, 3)
+    assert moves_left.shape == (3,)
+    assert (moves_left > 0).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rules", [CBD, BIG], ids=["8x8", "10x10"])
+def test_every_piece_on_every_square_and_every_feature_matter(kind, rules):
+    net, squares = stirred(kind, rules), rules.num_squares
+    boards = np.zeros((4 * squares + 1, 4), dtype=np.uint64)
+    for plane in range(4):
+        boards[plane * squares + np.arange(squares), plane] = np.uint64(1) << GEOMETRY[rules.size].bit_of_view.astype(
+            np.uint64
+        )
+    for output in forward(net, boards, np.zeros((len(boards), 6), np.float32)):
+        assert len(torch.unique(output.reshape(len(boards), -1), dim=0)) == len(boards)
+    scalars = np.concatenate((np.zeros((1, 6)), np.eye(6))).astype(np.float32)
+    for output in forward(net, np.zeros((7, 4), np.uint64), scalars):
+        assert len(torch.unique(output.reshape(7, -1), dim=0)) == 7
+
+
+def test_bits_beside_the_board_do_not_matter():
+    """Off-board neighbours read as empty: on an empty board with one piece, only squares near it differ."""
+    stem = stirred("resmlp").stem
+    empty = torch.zeros(1, 4, dtype=torch.int64)
+    for view in range(32):
+        boards = empty.clone()
+        boards[0, 0] = 1 << int(GEOMETRY[8].bit_of_view[view])
+        differing = (stem(boards) != stem(empty)).any(dim=2)[0].nonzero().flatten().tolist()
+        assert differing == sorted(square for square in range(32) if view in neighbours(8, 2)[square])
+
+
+def test_neighbours_are_one_and_two_diagonal_steps_away():
+    table = neighbours(8, 2)
+    assert table.shape == (32, 9)
+    # a1, then c1.. of b2 and c3: up-left, up-right, down-left, down-right at distance 1, then at distance 2.
+    assert table[28].tolist() == [28, 32, 24, 32, 32, 32, 21, 32, 32]
+    assert table[14].tolist() == [14, 9, 10, 17, 18, 5, 7, 21, 23]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_training_mode_evaluation_mode_and_evaluator_agree(kind):
+    net, positions = stirred(kind), random_positions(CBD, 200)
+    scalars = features(positions)
+    trained = forward(net.train(), positions.boards, scalars)
+    evaluated = forward(net.eval(), positions.boards, scalars)
+    for one, other in zip(trained, evaluated, strict=True):
+        assert torch.equal(one, other)
+    logits, value, moves_left = Evaluator(net, "cpu", "float32", threads=0).evaluate(positions.boards, scalars)
+    chances = torch.softmax(evaluated[1], dim=1)
+    np.testing.assert_allclose(logits, evaluated[0], atol=2e-5)
+    np.testing.assert_allclose(value, chances[:, 0] - chances[:, 2], atol=1e-5)
+    np.testing.assert_allclose(moves_left, evaluated[2], rtol=1e-4)
+    assert logits.dtype == value.dtype == moves_left.dtype == np.float32
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bfloat16_is_close(kind):
+    net, positions = stirred(kind), random_positions(CBD, 200)
+    exact = Evaluator(net, "cpu", "float32").evaluate(positions.boards, features(positions))
+    rounded = Evaluator(net, "cpu", "bfloat16").evaluate(positions.boards, features(positions))
+    assert all(array.dtype == np.float32 for array in rounded)
+    assert np.abs(rounded[0] - exact[0]).mean() < 0.03 * exact[0].std()
+    assert 0 < np.abs(rounded[1] - exact[1]).max() < 0.1
+
+
+def test_value_is_win_minus_loss_of_the_side_to_move():
+    net, positions = stirred("resmlp"), Positions.initial(CBD, 1)
+    with torch.no_grad():
+        for outcome, expected in enumerate((1.0, 0.0, -1.0)):
+            net.value.weight.zero_()
+            net.value.bias.zero_()
+            net.value.bias[outcome] = 20.0
+            value = Evaluator(net, "cpu", "float32").evaluate(positions.boards, features(positions))[1]
+            assert value[0] == pytest.approx(expected, abs=1e-6)
+
+
+def test_rows_do_not_depend_on_each_other():
+    net, positions = stirred("resconv"), random_positions(CBD, 64)
+    evaluator, order = Evaluator(net, "cpu", "float32"), np.random.default_rng(1).permutation(len(positions))
+    straight = evaluator.evaluate(positions.boards, features(positions))
+    shuffled = evaluator.evaluate(positions.boards[order], features(positions)[order])
+    for one, other in zip(straight, shuffled, strict=True):
+        np.testing.assert_allclose(one[order], other, atol=2e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_get_what_one_thread_gets_bit_for_bit(kind):
+    evaluator, positions = Evaluator(stirred(kind), "cpu"), random_positions(CBD, 512)
+    scalars = features(positions)
+    parts = [slice(start, start + 64) for start in range(0, len(positions), 64)]
+    alone = [evaluator.evaluate(positions.boards[part], scalars[part]) for part in parts]
+    with ThreadPoolExecutor(3) as pool:
+        jobs = [pool.submit(evaluator.evaluate, positions.boards[part], scalars[part]) for part in parts * 3]
+        together = [job.result() for job in jobs]
+    for index, outputs in enumerate(together):
+        for one, other in zip(alone[index % len(parts)], outputs, strict=True):
+            assert np.array_equal(one, other)
+
+
+def test_evaluator_is_a_copy_until_updated():
+    net, positions = stirred("resmlp"), random_positions(CBD, 32)
+    evaluator, scalars = Evaluator(net, "cpu", "float32"), features(positions)
+    before = evaluator.evaluate(positions.boards, scalars)
+    with torch.no_grad():
+        for weights in net.parameters():
+            weights.mul_(0.5)
+    assert np.array_equal(before[0], evaluator.evaluate(positions.boards, scalars)[0])
+    evaluator.update(net)
+    after = evaluator.evaluate(positions.boards, scalars)
+    for one, other in zip(after, Evaluator(net, "cpu", "float32").evaluate(positions.boards, scalars), strict=True):
+        assert np.array_equal(one, other)
+    assert not np.array_equal(before[0], after[0])
+
+
+def test_results_that_are_not_finite_are_refused_with_their_cause():
+    net, positions = stirred("resmlp"), Positions.initial(CBD, 4)
+    scalars = features(positions)
+    scalars[2, 1] = np.nan
+    with pytest.raises(NetworkError, match="features of position 2"):
+        Evaluator(net, "cpu").evaluate(positions.boards, scalars)
+    with torch.no_grad():
+        net.blocks[1].inner.weight[3, 4] = torch.nan
+    with pytest.raises(NetworkError, match=r"blocks\.1\.inner\.weight"):
+        Evaluator(net, "cpu").evaluate(positions.boards, features(positions))
+    net = stirred("resmlp")
+    with torch.no_grad():
+        net.value.weight[3].fill_(3e38)
+    with pytest.raises(NetworkError, match="overflow"):
+        Evaluator(net, "cpu").evaluate(positions.boards, features(positions))
+
+
+def test_wrong_arrays_are_refused():
+    evaluator, positions = Evaluator(stirred("resmlp"), "cpu"), Positions.initial(CBD, 4)
+    with pytest.raises(ValueError, match=r"boards must be uint64\[B, 4\]"):
+        evaluator.evaluate(positions.boards.view(np.int64), features(positions))
+    with pytest.raises(ValueError, match=r"features must be float32\[4, 6\]"):
+        evaluator.evaluate(positions.boards, features(positions)[:3])
+
+
+def test_read_only_arrays_are_evaluated_without_a_warning(recwarn):
+    evaluator, positions = Evaluator(stirred("resmlp"), "cpu"), Positions.initial(CBD, 4)
+    scalars = features(positions)
+    scalars.flags.writeable = False
+    evaluator.evaluate(positions.boards, scalars)
+    assert not recwarn.list
+
+
+def test_a_fresh_network_is_unbiased():
+    """Equal seeds give equal networks; the policy of a fresh resmlp comes from its pairs alone and is mild."""
+    positions = Positions.initial(CBD, 1)
+    for kind in KINDS:
+        nets = []
+        for seed in (3, 3, 4):
+            torch.manual_seed(seed)
+            nets.append(build_network(NetworkConfig(kind=kind), CBD))
+        logits = [forward(net, positions.boards, features(positions))[0] for net in nets]
+        assert torch.equal(logits[0], logits[1])
+        assert not torch.equal(logits[0], logits[2])
+        assert logits[0].std() < 1.0
+
+
+@pytest.mark.parametrize("change", [{"kind": "transformer"}, {"width": 0}, {"blocks": 0}, {"pair": 1}, {"local": 0}])
+def test_impossible_shapes_are_refused(change):
+    with pytest.raises(ValueError, match=f"network.{next(iter(change))}="):
+        NetworkConfig(**change)
+
+
+def test_missing_gpu_and_unknown_names_are_refused(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert choose_device("auto").type == "cpu"
+    with pytest.raises(ValueError, match="no usable GPU"):
+        choose_device("cuda")
+    with pytest.raises(ValueError, match="choose auto, cpu or cuda"):
+        choose_device("tpu")
+    with pytest.raises(ValueError, match="choose auto, float32 or bfloat16"):
+        Evaluator(stirred("resmlp"), "cpu", "float16")
