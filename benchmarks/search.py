@@ -48,7 +48,7 @@ def simulations_per_second(rules: RuleSet, config: SearchConfig, games: int, sim
     """Of one search of middle games, results included."""
     search = Search(rules, FreeNetwork(rules, games * config.leaves_per_tree), config, games, simulations)
     positions = middle_games(rules, games)
-    search.run(positions, min(simulations, 20))
+    search.run(positions, simulations)  # pages of the pools are touched for the first time here
     started = time.thread_time()  # of this thread: other programs do not count
     result = search.run(positions, simulations)
     seconds = time.thread_time() - started
