@@ -71,6 +71,10 @@ class LearnerConfig:
         ):  # fmt: skip
             if not low <= getattr(self, key) <= high:
                 raise ValueError(f"learner.{key}={getattr(self, key)}: choose a value from {low} to {high}.")
+        if self.schedule not in ("constant", "cosine"):
+            raise ValueError(f"learner.schedule={self.schedule!r}: choose constant or cosine.")
+        if self.precision not in ("auto", "float32", "bfloat16"):
+            raise ValueError(f"learner.precision={self.precision!r}: choose auto, float32 or bfloat16.")
         if self.schedule == "cosine" and self.warmup_steps >= self.total_steps:
             raise ValueError(
                 f"learner.warmup_steps={self.warmup_steps} must be smaller than learner.total_steps={self.total_steps}."
@@ -284,7 +288,8 @@ class Learner:
         self._optimizer.step()
         self.steps += 1
         kept = min(config.average, self.steps / (self.steps + 10.0))
-        torch._foreach_lerp_(list(self.averaged.parameters()), list(self.net.parameters()), 1.0 - kept)
+        with torch.no_grad():
+            torch._foreach_lerp_(list(self.averaged.parameters()), list(self.net.parameters()), 1.0 - kept)
         return norm
 
     def _refuse(self, losses: Mapping[str, Tensor]) -> None:

@@ -119,7 +119,7 @@ class ReplayBuffer:
         config, total = self.config, self.added
         if total > config.window:
             growth = ((total / config.window) ** config.exponent - 1.0) / config.exponent
-            total = int(config.window * (1.0 + config.slope * growth))
+            total = int(config.window * (1.0 + config.slope * growth) + 1e-6)
         return min(total, self._held)
 
     @property
@@ -138,6 +138,8 @@ class ReplayBuffer:
             ValueError: a number is not finite, a result is none of -1, 0, 1, or a weight is not positive; nothing has
                 been added then.
         """
+        if not len(records.z):
+            return
         for name in ("features", "probs", "q", "weight"):
             bad = ~np.isfinite(getattr(records, name)).reshape(len(records.z), -1).all(axis=1)
             if bad.any():
