@@ -5,14 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from damas_env.envs.opponents import sample_legal
 from damas_env.game import Game
 from damas_env.kernel import kernel
 from damas_env.position import Positions
 from damas_env.rules import RuleSet, get_rules
-from damas_rl.search.alphabeta import AlphaBeta, AlphaBetaResult, Limits, line_of
-from damas_rl.search.alphabeta_kernels import _context, _load, new_work
-from damas_rl.search.transpositions import WON
+from damas_rl.search.alphabeta import AlphaBeta, AlphaBetaResult, Limits
+from damas_rl.search.alphabeta_kernels import _context, _load, new_frames, new_state
 from damas_rl.search.evaluation import evaluate
+from damas_rl.search.transpositions import WON
 
 CBD = get_rules("cbd")
 # Equal movement, so that nothing is compiled again; only the draw laws differ.
@@ -74,8 +75,7 @@ def at(fen: str, rules: RuleSet = CBD) -> Positions:
 def play_on(positions: Positions, plies: np.ndarray, rng: np.random.Generator) -> Positions:
     """Random moves, ``plies`` of them in each game; finished games are dropped."""
     for ply in range(int(plies.max(initial=0))):
-        actions = positions.actions[np.arange(len(positions)), (rng.random(len(positions)) * positions.counts).astype(int)]
-        positions.step(actions, ply < plies)
+        positions.step(sample_legal(positions, rng), ply < plies)
     return positions.take(np.flatnonzero(positions.terminations == 0))
 
 
@@ -163,13 +163,19 @@ def with_past(one: Positions, depth: int, rng: np.random.Generator) -> Positions
 
 @pytest.mark.parametrize(
     ("rules", "depth", "pieces", "number"),
-    [(SHORT, 2, 2, 60), (SHORT, 4, 2, 20), (TWOFOLD, 2, 2, 60), (REPETITION_ONLY, 3, 2, 60), (REPETITION_ONLY, 5, 1, 6)],
+    [
+        (SHORT, 2, 2, 60),
+        (SHORT, 4, 2, 20),
+        (TWOFOLD, 2, 2, 60),
+        (REPETITION_ONLY, 3, 2, 60),
+        (REPETITION_ONLY, 5, 1, 6),
+    ],
 )
 def test_equal_contexts_mean_equal_values(rules: RuleSet, depth: int, pieces: int, number: int) -> None:
     """The claim on which the table rests: counters and past matter only as far as the context tells them apart."""
     rng = np.random.default_rng(depth)
-    work = new_work(rules, np.zeros(1, dtype=np.int64))
-    work.control[-1] = 1  # full width
+    state, root = new_state(rules)[0], new_frames(rules)[0]
+    state["full_width"] = 1
     shared = differing = 0
     for game in range(number):
         one = set_ups(rng, rules, 1, pieces, 0.8)
@@ -181,8 +187,8 @@ def test_equal_contexts_mean_equal_values(rules: RuleSet, depth: int, pieces: in
             except MemoryError:
                 break
             arrays = (variant.boards, variant.plies, variant.counters, variant.repetitions, variant.history)
-            _load(rules.tables, work, *(array[0] for array in arrays), variant.history_len[0])
-            context = int(_context(rules.tables, work, 0, depth))
+            _load(rules.tables, state, root, *(array[0] for array in arrays), variant.history_len[0])
+            context = int(_context(rules.tables, state, root, 0, depth))
             shared += context in values
             differing += value not in values.values() and len(values) > 0
             assert values.setdefault(context, value) == value, (game, variant.counters, variant.history[0, :12])

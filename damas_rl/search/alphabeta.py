@@ -1,15 +1,15 @@
 """Alpha-beta over a batch of games: limits, threads and results around the kernels."""
 
 import threading
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, fields
+from functools import cache
 
 import numpy as np
 
 from damas_env.position import THREADS, Positions
 from damas_env.rules import RuleSet, get_rules
-from damas_rl.search.alphabeta_kernels import MAX_DEPTH, Work, new_work, search_games
+from damas_rl.search.alphabeta_kernels import MAX_DEPTH, new_frames, new_state, search_games
 from damas_rl.search.transpositions import MAX_GENERATION, PROVEN, new_table
 
 _LINE = 32
@@ -71,12 +71,22 @@ class AlphaBetaResult:
         squeezed = np.clip(np.tanh(self.scores / 400.0), -0.99, 0.99)
         return np.where(np.abs(self.scores) >= PROVEN, np.sign(self.scores), squeezed).astype(np.float32)
 
+    def variations(self) -> list[list[int]]:
+        """The principal variations without padding."""
+        return [[int(action) for action in line if action >= 0] for line in self.lines]
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(THREADS, thread_name_prefix="alphabeta")
+
 
 class _Searcher:
     """Memory of one thread: work space, transposition table and the mark of its next search."""
 
-    def __init__(self, rules: RuleSet, stop: np.ndarray, buckets: int) -> None:
-        self.work: Work = new_work(rules, stop)
+    def __init__(self, rules: RuleSet, buckets: int) -> None:
+        self.state = new_state(rules)
+        self.frames = new_frames(rules)
         self.table = new_table(buckets)
         self.generation = 1
 
@@ -126,45 +136,40 @@ class AlphaBeta:
             raise ValueError(f"Game {game} is over: there is nothing to search.")
         size = len(positions)
         result = AlphaBetaResult(
-            np.zeros(size, dtype=np.int16), *(np.zeros(size, dtype=np.int64) for _ in range(3)),
-            np.full((size, _LINE), -1, dtype=np.int16),
-        )  # fmt: skip
+            actions=np.zeros(size, dtype=np.int16),
+            scores=np.zeros(size, dtype=np.int64),
+            depths=np.zeros(size, dtype=np.int64),
+            nodes=np.zeros(size, dtype=np.int64),
+            lines=np.full((size, _LINE), -1, dtype=np.int16),
+        )
         self._stop[0] = 0
-        chunks = [(start, min(start + _CHUNK, size)) for start in range(0, size, _CHUNK)]
-        if len(chunks) == 1:
-            chunks = [(game, game + 1) for game in range(size)]
-        if THREADS == 1 or size <= 1:
-            for start, end in chunks:
-                self._run(start, end, positions, seeds, result)
-            return result
-        with ThreadPoolExecutor(min(THREADS, len(chunks))) as pool:
-            jobs = [pool.submit(self._run, start, end, positions, seeds, result) for start, end in chunks]
-            try:
-                for job in jobs:
-                    job.result()
-            except BaseException:
-                self._stop[0] = 1
-                pool.shutdown(cancel_futures=True)
-                raise
+        step = max(1, min(_CHUNK, size // THREADS))
+        chunks = [(start, min(start + step, size)) for start in range(0, size, step)]
+        # Even a single game is searched on another thread: this one must stay able to receive a Ctrl-C.
+        jobs = [_pool().submit(self._run, *chunk, positions, seeds, result) for chunk in chunks]
+        try:
+            for job in jobs:
+                job.result()
+        except BaseException:
+            self._stop[0] = 1
+            for job in jobs:
+                job.cancel()
+            wait(jobs)
+            raise
         return result
 
     def _run(self, start: int, end: int, positions: Positions, seeds: np.ndarray, result: AlphaBetaResult) -> None:
         """Searches a few games with the memory of an idle searcher."""
         with self._lock:
-            searcher = self._idle.pop() if self._idle else _Searcher(self.rules, self._stop, self._buckets)
+            searcher = self._idle.pop() if self._idle else _Searcher(self.rules, self._buckets)
         limits = self.limits
         search_games(
-            start, end, self.rules.spec, self.rules.tables, searcher.work, searcher.table, searcher.marks(end - start),
+            start, end, self.rules.spec, self.rules.tables, searcher.state[0], searcher.frames, searcher.table,
+            self._stop, searcher.marks(end - start),
             positions.boards, positions.plies, positions.counters, positions.repetitions, positions.history,
             positions.history_len, positions.moves, positions.actions, positions.counts, seeds,
-            limits.depth or MAX_DEPTH, limits.nodes or 1 << 62, (limits.ms or 0) * 1_000_000, limits.full_width,
+            limits.depth or MAX_DEPTH, limits.nodes or 0, (limits.ms or 0) * 1_000_000, limits.full_width,
             result.actions, result.scores, result.depths, result.nodes, result.lines,
         )  # fmt: skip
         with self._lock:
             self._idle.append(searcher)
-
-
-def line_of(result: AlphaBetaResult, game: int) -> Sequence[int]:
-    """The principal variation of one game as a list of actions."""
-    line = result.lines[game]
-    return [int(action) for action in line[line >= 0]]

@@ -88,7 +88,8 @@ def evaluate(spec, diagonal, own_men, own_kings, other_men, other_kings):
     empty = board_mask(spec) & ~(own_men | own_kings | other_men | other_kings)
     score = _side(spec, own_men, own_kings, empty)
     score -= _side(spec, turn(spec, other_men), turn(spec, other_kings), turn(spec, empty))
-    # With a king, the weaker side often holds: few pieces do not catch a flying king, least of all on the main diagonal.
+    # With a king the weaker side often holds: few pieces do not catch a flying king, least of all on the main
+    # diagonal.
     if flags_of(spec) & FLYING_KINGS and own_kings != _ZERO and other_kings != _ZERO:
         own, other = popcount(own_men | own_kings), popcount(other_men | other_kings)
         strong, weak, weak_kings = own, other, other_kings
