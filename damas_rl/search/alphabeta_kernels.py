@@ -27,6 +27,8 @@ MAX_DEPTH = 60
 
 _FRAMES = 128
 _LAST = _FRAMES - 2
+# ``RuleSet.history_length`` never exceeds this; one size for all rule sets means one version of the kernels.
+_LONGEST_HISTORY = 513
 _INFINITY = WON + 1
 _NEVER = 1 << 62
 _CLOCK_NODES = 1024
@@ -88,7 +90,7 @@ def new_state(rules: RuleSet) -> np.ndarray:
             ("stack", np.uint64, STACK_SHAPE),
             ("order", np.int64, rules.max_moves),
             ("indices", np.int16, rules.max_moves),
-            ("path", np.uint64, rules.history_length + _FRAMES),
+            ("path", np.uint64, _LONGEST_HISTORY + _FRAMES),
             ("history", np.int64, (2, 4096)),
         ],
         align=True,
