@@ -32,5 +32,6 @@ class ResMlp(PolicyValueNet):
         local = functional.relu(self.stem(boards))
         board = self.enter(torch.cat((local.flatten(1), features.to(local.dtype)), dim=1))
         board = functional.relu(self.norm(self.blocks(board)))
-        spare = self.num_actions - self.num_squares**2
-        return self.policy(board) + functional.pad(self.pairs(local), (0, spare)), board
+        policy, pairs = self.policy(board), self.pairs(local)
+        policy[:, : pairs.shape[1]] += pairs
+        return policy, board
