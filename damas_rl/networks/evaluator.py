@@ -57,10 +57,12 @@ def choose_dtype(precision: Precision, device: torch.device) -> torch.dtype:
 
 
 def use_threads(threads: int) -> None:
-    """Sets how many threads torch uses for one operation that this thread starts; 0 = one for each core."""
-    threads = threads or THREADS
-    if torch.get_num_threads() != threads:
-        torch.set_num_threads(threads)
+    """Sets how many threads torch uses for one operation that this thread starts; 0 = one for each core.
+
+    Part of this setting belongs to the calling thread and part (MKL's) to the whole process, so whoever starts work
+    sets it anew each time; that takes less than a microsecond.
+    """
+    torch.set_num_threads(threads or THREADS)
 
 
 class Evaluator:
