@@ -2,8 +2,9 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,20 +28,22 @@ class Limits:
             less deep and forced ones deeper.
         nodes: positions looked at.
         ms: milliseconds of one thread.
+        LARGEST: the largest value of each limit.
     """
+
+    LARGEST: ClassVar[dict[str, int]] = {"depth": MAX_DEPTH, "nodes": 10**15, "ms": 10**9}
 
     depth: int | None = None
     nodes: int | None = None
     ms: int | None = None
 
     def __post_init__(self) -> None:
-        largest = {"depth": MAX_DEPTH, "nodes": 10**15, "ms": 10**9}
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        if not any(value is not None for value in given.values()):
+        if self.depth is None and self.full_width:
             raise ValueError("Alpha-beta needs a limit: depth=, nodes= or ms=.")
-        for name, value in given.items():
-            if value is not None and not 1 <= value <= largest[name]:
-                raise ValueError(f"Alpha-beta takes {name}=1 to {largest[name]}, not {value}.")
+        for name, most in self.LARGEST.items():
+            value = getattr(self, name)
+            if value is not None and not 1 <= value <= most:
+                raise ValueError(f"Alpha-beta takes {name}=1 to {most}, not {value}.")
 
     @property
     def full_width(self) -> bool:

@@ -1,0 +1,123 @@
+"""Openings of matches: random ones that leave both sides a game, and listed ones from a file."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from damas_env.envs.opponents import sample_legal
+from damas_env.game import Game
+from damas_env.position import Positions
+from damas_env.rules import RuleSet
+from damas_rl.search.alphabeta import AlphaBeta, Limits
+
+_ROUNDS = 20
+_JUDGE = Limits(depth=5)
+_BALANCED = 50
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Where a game of a match begins.
+
+    Attributes:
+        fen: position of the first ply; None = the starting position.
+        actions: actions played from there before the players take over.
+    """
+
+    fen: str | None = None
+    actions: tuple[int, ...] = ()
+
+    @staticmethod
+    def positions(rules: RuleSet, openings: Sequence["Opening"]) -> Positions:
+        """A batch of games that have played the openings, one each."""
+        starts = [Game(rules, opening.fen).positions for opening in openings]
+        boards, colors = (np.concatenate([getattr(start, name) for start in starts]) for name in ("boards", "colors"))
+        positions = Positions.from_boards(rules, boards, colors)
+        for ply in range(max(len(opening.actions) for opening in openings)):
+            playing = np.array([ply < len(opening.actions) for opening in openings])
+            actions = [opening.actions[ply] if ply < len(opening.actions) else -1 for opening in openings]
+            positions.step(np.array(actions), playing)
+        return positions
+
+
+def random_openings(rules: RuleSet, count: int, plies: int, seed: int) -> list[Opening]:
+    """Openings of random legal moves in which neither side is ahead.
+
+    A short search judges each candidate; those in which a side is half a man ahead or more are passed over, and so are
+    positions seen before, as long as new ones can be found.
+
+    Args:
+        rules: rule set.
+        count: openings wanted.
+        plies: random plies of each.
+        seed: of the random moves; longer lists begin like shorter ones.
+
+    Raises:
+        ValueError: no game lasts that long.
+    """
+    rng = np.random.default_rng(seed)
+    judge = AlphaBeta(rules, _JUDGE)
+    fresh: list[Opening] = []
+    spare: list[Opening] = []
+    seen: set[bytes] = set()
+    for _ in range(_ROUNDS if plies else 1):
+        positions = Positions.initial(rules, 128)
+        log = np.full((len(positions), plies), -1, dtype=np.int16)
+        for ply in range(plies):
+            going_on = positions.terminations == 0
+            log[:, ply] = sample_legal(positions, rng)
+            positions.step(log[:, ply], going_on)
+        alive = np.flatnonzero(positions.terminations == 0)
+        if not len(alive):
+            continue
+        seeds = np.zeros(len(alive), dtype=np.uint64)
+        scores = judge.search(positions.take(alive), seeds).scores
+        for game, score in zip(alive.tolist(), scores.tolist(), strict=True):
+            opening = Opening(None, tuple(log[game].tolist()))
+            mark = positions.boards[game].tobytes() + positions.colors[game].tobytes()
+            if abs(score) >= _BALANCED or mark in seen:
+                spare.append(opening)
+            else:
+                seen.add(mark)
+                fresh.append(opening)
+        if len(fresh) >= count:
+            break
+    available = fresh or spare
+    if not available:
+        raise ValueError(f"No game lasts {plies} random plies: choose fewer.")
+    return [available[index % len(available)] for index in range(count)]
+
+
+def read_openings(text: str, rules: RuleSet, name: str = "openings") -> list[Opening]:
+    """Reads a list of openings, one a line: a FEN, or moves from the starting position such as ``c3-d4 b6-a5``.
+
+    Empty lines and what follows a ``#`` are passed over.
+
+    Args:
+        text: content of the file.
+        rules: rule set.
+        name: of the file, for messages.
+
+    Raises:
+        ValueError: a line cannot be read, or ends the game, or there is none.
+    """
+    openings = []
+    for number, line in enumerate(text.splitlines(), 1):
+        entry = line.partition("#")[0].strip()
+        if not entry:
+            continue
+        try:
+            fen = entry if re.match("[WB]:", entry) else None
+            game = Game(rules, fen)
+            for move in [] if fen else entry.split():
+                game.push(move)
+        except ValueError as error:
+            raise ValueError(f"{name}, line {number}: {error}") from None
+        if game.outcome():
+            raise ValueError(f"{name}, line {number}: the game is over there, so there is nothing to play.")
+        openings.append(Opening(fen, tuple(move.action for move in game.moves)))
+    if not openings:
+        raise ValueError(f"{name} holds no opening: write a FEN or moves such as c3-d4 on each line.")
+    return openings

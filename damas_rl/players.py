@@ -1,0 +1,258 @@
+"""Players: one interface over random moves, alpha-beta, tree search with a network, and a network's raw policy.
+
+A player is named by a *spec*, ``kind`` or ``kind:key=value,key=value``:
+
+==================================  ======================================================================
+``random``                          each legal move with equal probability
+``alphabeta:depth=6``               alpha-beta; ``depth=``, ``nodes=``, ``ms=`` or several of them
+``mcts:net=NAME,sims=200``          tree search with a network
+``policy:net=NAME``                 the move that a network likes best, without search
+==================================  ======================================================================
+
+``net=`` takes a checkpoint, a run directory or the name of a network that ships with the package.
+"""
+
+import difflib
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from damas_env.envs.opponents import sample_legal
+from damas_env.observation import features
+from damas_env.position import THREADS, Positions
+from damas_env.rules import RuleSet, get_rules
+from damas_rl.search.alphabeta import AlphaBeta, Limits
+from damas_rl.search.mcts import Evaluate, Search, SearchConfig
+
+_SIMULATIONS = 200
+_MOST_SIMULATIONS = 1_000_000
+
+
+class PlayerError(ValueError):
+    """A player spec that cannot be used; the message is one sentence for the user."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a player chose in B games.
+
+    Attributes:
+        actions: int16[B], legal actions.
+        values: float32[B] in [-1, 1], what the player expects for the side to move (0 if it has no idea).
+        nodes: int64[B], positions looked at.
+        pvs: the expected continuation of each game as actions, the chosen one first; may be empty.
+    """
+
+    actions: NDArray[np.int16]
+    values: NDArray[np.float32]
+    nodes: NDArray[np.int64]
+    pvs: list[list[int]]
+
+
+class Player(ABC):
+    """Chooses moves in batches of games.
+
+    Attributes:
+        name: for tables and files.
+    """
+
+    name: str
+
+    @abstractmethod
+    def choose(self, positions: Positions) -> Choice:
+        """Chooses one legal action in each game of a batch; none of the games may be over."""
+
+
+class RandomPlayer(Player):
+    """Plays each legal move with equal probability."""
+
+    def __init__(self, seed: int, name: str = "random") -> None:
+        self.name = name
+        self._rng = np.random.default_rng(seed)
+
+    def choose(self, positions: Positions) -> Choice:
+        """See :class:`Player`."""
+        size = len(positions)
+        actions = sample_legal(positions, self._rng)
+        return Choice(actions, np.zeros(size, np.float32), np.zeros(size, np.int64), [[] for _ in range(size)])
+
+
+class AlphaBetaPlayer(Player):
+    """Plays what alpha-beta finds; moves of equal score are drawn between."""
+
+    def __init__(self, rules: RuleSet, limits: Limits, seed: int, name: str = "alphabeta") -> None:
+        self.name = name
+        self._search = AlphaBeta(rules, limits)
+        self._rng = np.random.default_rng(seed)
+
+    def choose(self, positions: Positions) -> Choice:
+        """See :class:`Player`."""
+        seeds = self._rng.integers(0, 1 << 63, size=len(positions), dtype=np.uint64)
+        result = self._search.search(positions, seeds)
+        return Choice(result.actions, result.values(), result.nodes, result.variations())
+
+
+class MctsPlayer(Player):
+    """Plays the choice of tree search with a network, without exploration noise.
+
+    Args:
+        rules: rule set of the games.
+        evaluator: the network.
+        simulations: for each move.
+        config: how trees are searched.
+        name: for tables and files.
+    """
+
+    def __init__(
+        self,
+        rules: RuleSet,
+        evaluator: Evaluate,
+        simulations: int = _SIMULATIONS,
+        config: SearchConfig | None = None,
+        name: str = "mcts",
+    ) -> None:
+        self.name = name
+        self._rules, self._evaluator, self._simulations = rules, evaluator, simulations
+        self._config = config or SearchConfig()
+        self._searches: list[Search] = []
+
+    def choose(self, positions: Positions) -> Choice:
+        """See :class:`Player`."""
+        size = len(positions)
+        parts = np.array_split(np.arange(size), min(THREADS, size))
+        if not self._searches or self._searches[0].games < len(parts[0]) or len(self._searches) < len(parts):
+            self._searches = [
+                Search(self._rules, self._evaluator, self._config, len(parts[0]), self._simulations) for _ in parts
+            ]
+        if len(parts) == 1:
+            choices = [self._run(self._searches[0], positions)]
+        else:
+            with ThreadPoolExecutor(len(parts)) as pool:
+                taken = [positions.take(part) for part in parts]
+                choices = list(pool.map(self._run, self._searches, taken))
+        return Choice(
+            np.concatenate([choice.actions for choice in choices]),
+            np.concatenate([choice.values for choice in choices]),
+            np.concatenate([choice.nodes for choice in choices]),
+            [pv for choice in choices for pv in choice.pvs],
+        )
+
+    def _run(self, search: Search, positions: Positions) -> Choice:
+        result = search.run(positions, self._simulations)
+        pvs = [search.principal_variation(game) for game in range(len(positions))]
+        return Choice(result.choice, result.value, result.simulations.astype(np.int64), pvs)
+
+
+class PolicyPlayer(Player):
+    """Plays the legal move to which a network gives the highest probability."""
+
+    def __init__(self, evaluator: Evaluate, name: str = "policy") -> None:
+        self.name = name
+        self._evaluator = evaluator
+
+    def choose(self, positions: Positions) -> Choice:
+        """See :class:`Player`."""
+        logits, values, _ = self._evaluator.evaluate(positions.boards, features(positions))
+        actions = np.where(positions.masks(), logits, -np.inf).argmax(axis=1).astype(np.int16)
+        return Choice(actions, values, np.ones(len(positions), np.int64), [[int(action)] for action in actions])
+
+
+def make_player(spec: str, rules: str | RuleSet, seed: int) -> Player:
+    """The player that a spec names.
+
+    Args:
+        spec: see the head of this module.
+        rules: rule set of its games.
+        seed: of its random choices.
+
+    Raises:
+        PlayerError: the spec cannot be read or its values are impossible.
+        ValueError: unknown rule set, or the network cannot be used (``CheckpointError``).
+    """
+    resolved = get_rules(rules)
+    kind, _, rest = spec.strip().partition(":")
+    if kind not in _KINDS:
+        known = ", ".join(_KINDS)
+        raise PlayerError(f"Unknown player {spec!r}.{_nearest(kind, list(_KINDS))} Players: {known}.")
+    keys, build = _KINDS[kind]
+    return build(spec, _options(spec, kind, rest, keys), resolved, seed)
+
+
+def _nearest(text: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(text, known, n=1, cutoff=0.4)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def _options(spec: str, kind: str, text: str, keys: tuple[str, ...]) -> dict[str, str]:
+    """The ``key=value`` pairs of a spec; a value may hold commas as long as no ``key=`` follows."""
+    options: dict[str, str] = {}
+    for part in re.split(r",(?=\s*[A-Za-z_]+=)", text) if text else ():
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or not value:
+            raise PlayerError(f"Player {spec!r}: {part.strip()!r} does not read like key=value.")
+        if key not in keys:
+            known = f"{kind} takes {', '.join(keys)}" if keys else f"{kind} takes no keys"
+            raise PlayerError(f"Player {spec!r}: unknown key {key!r}.{_nearest(key, list(keys))} {known}.")
+        if key in options:
+            raise PlayerError(f"Player {spec!r} gives {key}= twice.")
+        options[key] = value
+    return options
+
+
+def _whole(spec: str, options: dict[str, str], key: str, most: int) -> int | None:
+    """The whole number that a spec gives for a key, None if it does not give one."""
+    if key not in options:
+        return None
+    text = options[key]
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and 1 <= int(text) <= most):
+        raise PlayerError(f"Player {spec!r}: {key}={text} must be a whole number from 1 to {most}.")
+    return int(text)
+
+
+def _build_random(spec: str, options: dict[str, str], rules: RuleSet, seed: int) -> Player:
+    return RandomPlayer(seed, spec)
+
+
+def _build_alphabeta(spec: str, options: dict[str, str], rules: RuleSet, seed: int) -> Player:
+    given = {key: _whole(spec, options, key, most) for key, most in Limits.LARGEST.items()}
+    if not options:
+        raise PlayerError(f"Player {spec!r} needs a limit: depth=, nodes= or ms=.")
+    return AlphaBetaPlayer(rules, Limits(**given), seed, spec)
+
+
+def _build_mcts(spec: str, options: dict[str, str], rules: RuleSet, seed: int) -> Player:
+    simulations = _whole(spec, options, "sims", _MOST_SIMULATIONS) or _SIMULATIONS
+    return MctsPlayer(rules, _evaluator(spec, options, rules), simulations, name=spec)
+
+
+def _build_policy(spec: str, options: dict[str, str], rules: RuleSet, seed: int) -> Player:
+    return PolicyPlayer(_evaluator(spec, options, rules), spec)
+
+
+def _evaluator(spec: str, options: dict[str, str], rules: RuleSet) -> Evaluate:
+    """The network of a spec, ready for play."""
+    # Loaded here, so that players without a network do without torch.
+    from damas_rl.checkpoint import load_network
+    from damas_rl.networks import Evaluator
+
+    if "net" not in options:
+        raise PlayerError(f"Player {spec!r} needs a network: net=FILE, net=RUN-DIRECTORY or net=NAME.")
+    network, trained_for = load_network(options["net"])
+    if trained_for != rules:
+        raise PlayerError(
+            f"Player {spec!r}: this network was trained for the rules {trained_for.name!r}, not for {rules.name!r}."
+        )
+    return Evaluator(network)
+
+
+_KINDS: dict[str, tuple[tuple[str, ...], Callable[[str, dict[str, str], RuleSet, int], Player]]] = {
+    "random": ((), _build_random),
+    "alphabeta": (tuple(Limits.LARGEST), _build_alphabeta),
+    "mcts": (("net", "sims"), _build_mcts),
+    "policy": (("net",), _build_policy),
+}
