@@ -73,7 +73,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         data = path.read_bytes()
     except OSError as error:
         raise CheckpointError(f"The checkpoint {path} could not be read: {why(error)}.") from error
-    if not data.startswith(_MAGIC) and not _MAGIC.startswith(data[: len(_MAGIC)] or b"-"):
+    if not data.startswith(_MAGIC) and not _MAGIC.startswith(data[: len(_MAGIC)]):
         raise CheckpointError(f"{path} is not a checkpoint of damas-rl.")
     if len(data) < _HEADER.size:
         raise CheckpointError(f"The checkpoint {path} is incomplete: it has {len(data)} bytes.")

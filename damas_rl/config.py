@@ -33,8 +33,8 @@ class TrainerConfig:
 
     Attributes:
         positions_per_iteration: plies of self-play between two phases of learning.
-        replay_ratio: how often each new position is learned from, on average.
-        learning_starts: positions that must have been collected before learning begins.
+        replay_ratio: how often each new record is learned from, on average.
+        learning_starts: records that must have been collected before learning begins.
         evaluate_minutes: minutes between two measurements against the ladder; 0 = after every iteration.
         checkpoint_minutes: minutes between two checkpoints; 0 = after every iteration.
         keep_checkpoints: checkpoints that are kept; older ones are removed.
@@ -71,6 +71,7 @@ class RunConfig:
         runs_dir: folder in which run directories are made.
         run_dir: this run's directory; empty = ``<runs_dir>/<date>-<name>-s<seed>``.
         device: ``auto``, ``cpu`` or ``cuda``.
+        threads: of one operation while learning on a CPU; 0 = one for each core. Bit-equal runs need equal numbers.
         precision: in which self-play and play evaluate the network; ``auto`` is bfloat16 where that is fast.
     """
 
@@ -81,6 +82,7 @@ class RunConfig:
     runs_dir: str = "runs"
     run_dir: str = ""
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    threads: int = 0
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     rules: RulesConfig = field(default_factory=RulesConfig)
     network: NetworkConfig = field(default_factory=NetworkConfig)
@@ -93,7 +95,7 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         for key, low, high in (
-            ("seed", 0, (1 << 63) - 1), ("minutes", 0.0, 1e6), ("iterations", 0, 1 << 40),
+            ("seed", 0, (1 << 63) - 1), ("minutes", 0.0, 1e6), ("iterations", 0, 1 << 40), ("threads", 0, 1024),
         ):  # fmt: skip
             if not low <= getattr(self, key) <= high:
                 raise ConfigError(f"{key}={getattr(self, key)}: choose a value from {low} to {high}.")

@@ -18,7 +18,7 @@ from damas_rl.networks import choose_device
 from damas_rl.progress import Progress, Status
 from damas_rl.rundir import RunDirectory, RunError, default_path
 from damas_rl.strict import ConfigError, build
-from damas_rl.trainer import Trainer, TrainingError
+from damas_rl.trainer import Trainer
 
 EXIT_BAD_INPUT = 2
 
@@ -39,18 +39,29 @@ FIXED = ("seed", "rules", "network", "run_dir", "runs_dir", "name")
 
 
 class Stop:
-    """Turns the first SIGINT or SIGTERM into a wish to stop; a second one ends the process as usual."""
+    """Turns the first SIGINT or SIGTERM into a wish to stop; a second one ends the process as usual.
+
+    A context manager; it listens inside the ``with`` block.
+
+    Attributes:
+        signal: number of the signal that came, None before.
+    """
 
     def __init__(self) -> None:
         self.signal: int | None = None
+        self._before: dict[int, Any] = {}
 
     def __bool__(self) -> bool:
         return self.signal is not None
 
-    def install(self) -> None:
-        """Starts to listen."""
+    def __enter__(self) -> "Stop":
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._receive)
+            self._before[number] = signal.signal(number, self._receive)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
         self.signal = number
@@ -72,7 +83,7 @@ def main(arguments: Sequence[str]) -> int:
             console.out(USAGE + "\n" + compose.describe(compose.load(rest)), highlight=False)
             return 0
         return _train(arguments, console)
-    except (ConfigError, RunError, CheckpointError, TrainingError) as error:
+    except (ConfigError, RunError, CheckpointError) as error:
         text = str(error)
     except OSError as error:
         text = f"{error.filename or 'A file'} could not be written or read: {why(error)}."
@@ -90,15 +101,16 @@ def _train(arguments: Sequence[str], console: Console) -> int:
         config = compose.load(overrides)
         _check_device(config)
         path = Path(config.run_dir) if config.run_dir else default_path(config.runs_dir, config.name, config.seed)
-        run = RunDirectory.create(path, dataclasses.asdict(config))
+        run = RunDirectory.create(path)
     stop = Stop()
-    stop.install()
     try:
-        with Progress(Status(name=run.path.name), console) as progress:
-            Trainer(config, run, progress, stop, content).run()
+        with stop, Progress(Status(name=run.path.name), console) as progress:
+            trainer = Trainer(config, run, progress, stop, content)
+            run.write_config(dataclasses.asdict(config))
+            trainer.run()
     except (CheckpointError, FloatingPointError, OSError) as error:
         reason = f"The run stopped: {why(error)}." if isinstance(error, OSError) else str(error)
-        raise TrainingError(f"{reason} {_how_to_go_on(run)}") from error
+        raise RunError(f"{reason} {_how_to_go_on(run)}") from error
     finally:
         run.close()
     return 128 + stop.signal if stop.signal is not None else 0
@@ -135,7 +147,6 @@ def _resume(path: Path, overrides: Sequence[str], console: Console) -> tuple[Run
             # Out of the way, or it would count as the newest one when old checkpoints are removed.
             damaged.rename(damaged.with_suffix(".unusable"))
             console.print(f"{sentence} Going on from {used.name} instead.", markup=False, highlight=False)
-        run.write_config(dataclasses.asdict(config))
     except BaseException:
         run.close()
         raise

@@ -42,7 +42,7 @@ class Status:
         fraction: share of the whole budget that is used, 0 to 1.
         seconds_left: of the budget, as far as known.
         iteration, games, positions, steps: counts since the start of the run.
-        rows: positions in the replay buffer.
+        rows: records of the replay buffer that are learned from.
         positions_per_second, evaluations_per_second: in the last self-play phase.
         batch_fill: mean share of a network batch that was in use.
         network_share: share of self-play time spent in the network.
@@ -158,7 +158,7 @@ def panel(status: Status) -> Panel:
         ("in network", _number(status.network_share, ".0%")),
         ("draws", _number(status.draw_rate, ".0%")),
         ("plies a game", _number(status.length, ".0f")),
-        ("replay rows", f"{status.rows:,}"),
+        ("replay window", f"{status.rows:,}"),
         ("of raw speed", _number(status.speed_share, ".0%")),
     ]
     cells += [(f"{name} loss", f"{value:.3f}") for name, value in status.losses.items()]

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich import box
 from rich.table import Table
 
 from damas_env.game import Game
@@ -47,11 +48,10 @@ def pdn_game(game: FinishedGame, rules: RuleSet, name: str, iteration: int) -> P
 
 def ladder_table(entry: Mapping[str, Any]) -> Table:
     """A measurement as a table."""
-    table = Table(
-        title=f"Ladder after iteration {entry['iteration']}, {entry['games']} games each", title_justify="left"
-    )
-    for heading in ("opponent", "won", "drawn", "lost", "score", "Elo difference (95 %)", "distinct games"):
-        table.add_column(heading, justify="left" if heading == "opponent" else "right")
+    title = f"Ladder after iteration {entry['iteration']}, {entry['games']} games each"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for heading in ("opponent", "won", "drawn", "lost", "score", "Elo (95 %)", "distinct"):
+        table.add_column(heading, justify="left" if heading == "opponent" else "right", no_wrap=True)
     for opponent, rung in entry["rungs"].items():
         table.add_row(
             opponent,

@@ -50,12 +50,11 @@ class RunDirectory:
         self._lock: int | None = None
 
     @classmethod
-    def create(cls, path: Path, config: dict[str, Any]) -> "RunDirectory":
+    def create(cls, path: Path) -> "RunDirectory":
         """Makes a new run directory and locks it.
 
         Args:
             path: where; must not exist yet, or be empty.
-            config: the resolved configuration, plain types.
 
         Raises:
             RunError: something is there already, or the directory cannot be written.
@@ -69,7 +68,6 @@ class RunDirectory:
             for folder in (run.checkpoints, run.networks, run.games, run.events):
                 folder.mkdir(parents=True)
             run._take_lock()
-            run.write_config(config)
             atomic_write(path / "meta.json", [json.dumps(describe_machine(), indent=2).encode() + b"\n"])
             run.point_latest()
         except OSError as error:

@@ -23,10 +23,10 @@ from damas_rl.learner import Learner
 from damas_rl.metrics import MetricsLog
 from damas_rl.networks import Evaluator, build_network
 from damas_rl.progress import Progress, Rung
-from damas_rl.replay import Replay
+from damas_rl.replay import ReplayBuffer
 from damas_rl.report import best_network, ladder_table, pdn_game, what_next
-from damas_rl.rundir import RunDirectory, describe_machine
-from damas_rl.selfplay import FinishedGame, SelfPlay, SelfPlayBatch
+from damas_rl.rundir import RunDirectory, RunError, describe_machine
+from damas_rl.selfplay import FinishedGame, SelfPlay, SelfPlayBatch, empty_records
 from damas_rl.speed import raw_evaluations_per_second
 
 
@@ -37,8 +37,6 @@ class Counts:
     Attributes:
         iteration: iterations done.
         positions, games: plies and finished games of self-play.
-        rows: records that self-play has produced.
-        steps: learner steps.
         seconds: wall-clock time of training, all parts of the run together.
         evaluated, saved: ``seconds`` at the last measurement and the last checkpoint.
         measured: the closing measurement has been made.
@@ -47,16 +45,10 @@ class Counts:
     iteration: int = 0
     positions: int = 0
     games: int = 0
-    rows: int = 0
-    steps: int = 0
     seconds: float = 0.0
     evaluated: float = 0.0
     saved: float = 0.0
     measured: bool = False
-
-
-class TrainingError(RuntimeError):
-    """Training that cannot go on; the message is one sentence for the user."""
 
 
 class Trainer:
@@ -70,7 +62,7 @@ class Trainer:
         content: a checkpoint to go on from; None = start.
 
     Raises:
-        TrainingError: the checkpoint does not fit the configuration.
+        RunError: the checkpoint does not fit the configuration, or has used up its budget.
     """
 
     def __init__(
@@ -80,10 +72,10 @@ class Trainer:
         self.rules = get_rules(config.rules.name)
         streams = np.random.SeedSequence(config.seed).generate_state(3, np.uint64)
         torch.manual_seed(int(streams[0]) >> 1)
-        self.learner = Learner(build_network(config.network, self.rules), config.learner, config.device)
+        self.learner = Learner(build_network(config.network, self.rules), config.learner, config.device, config.threads)
         self.evaluator = Evaluator(self.learner.averaged, config.device, config.precision)
         self.selfplay = SelfPlay(self.rules, config.selfplay, config.search, int(streams[1]))
-        self.replay = Replay(config.replay)
+        self.replay = ReplayBuffer(self.rules, config.replay)
         self.sampling = np.random.Generator(np.random.PCG64(int(streams[2])))
         self.counts = Counts()
         self.made_by = describe_machine()
@@ -91,7 +83,10 @@ class Trainer:
         self.sample: list[FinishedGame] = []
         if content is not None:
             self._restore(content)
-        self.metrics = MetricsLog(run.metrics, run.events, self.counts.iteration)
+        if self.fraction >= 1.0 and self.counts.measured:
+            raise RunError(
+                f"{run.path} has used its budget of {_budget(config)}; give it more with minutes= or iterations=."
+            )
         self._clock = time.monotonic()
         self._raw_speed = math.nan
 
@@ -99,15 +94,10 @@ class Trainer:
         """Trains until the budget is used up, then measures; or until somebody wants it to stop, then saves.
 
         Raises:
-            TrainingError: the budget had been used up and measured before.
-            CheckpointError: a checkpoint could not be written.
-            FloatingPointError: the losses are no numbers any more.
+            CheckpointError, OSError: the run directory cannot be written.
+            FloatingPointError: weights, losses or values are no numbers any more.
         """
-        if self.fraction >= 1.0 and self.counts.measured:
-            raise TrainingError(
-                f"{self.run_directory.path} has used its budget of {_budget(self.config)}; resume it with a larger "
-                "minutes= or iterations=."
-            )
+        self.metrics = MetricsLog(self.run_directory.metrics, self.run_directory.events, self.counts.iteration)
         try:
             self._warm_up()
             if not self.counts.iteration:
@@ -142,8 +132,11 @@ class Trainer:
     def _warm_up(self) -> None:
         """Compiles the kernels, which takes a while once per machine, before the clock starts."""
         self._phase("compiling kernels (once per machine)")
-        one_game = replace(self.config.selfplay, games=1, groups=1, threads=1, simulations=2, fast_simulations=2)
-        SelfPlay(self.rules, one_game, self.config.search, 0).run(self.evaluator, 1)
+        quick = {"games": 1, "groups": 1, "threads": 1, "simulations": 2, "fast_simulations": 2, "random_plies": 0}
+        SelfPlay(self.rules, replace(self.config.selfplay, **quick), self.config.search, 0).run(self.evaluator, 1)
+        buffer = ReplayBuffer(self.rules, replace(self.config.replay, capacity=1, window=1))
+        buffer.add(empty_records(1))
+        buffer.batch(np.zeros(1, np.int64))
         self._phase("measuring the network's own speed")
         batch = self.config.selfplay.games // self.config.selfplay.groups * self.config.search.leaves_per_tree
         self._raw_speed = raw_evaluations_per_second(self.evaluator, self.rules, batch, self.selfplay.threads)
@@ -160,7 +153,6 @@ class Trainer:
         counts.iteration += 1
         counts.positions += batch.plies
         counts.games += len(batch.games)
-        counts.rows += len(batch.records.z)
         self.sample = batch.games[: config.trainer.sample_games] or self.sample
         learning = time.perf_counter()
         losses = self._learn()
@@ -171,19 +163,12 @@ class Trainer:
         self._phase("self-play", plies / self.config.trainer.positions_per_iteration)
 
     def _learn(self) -> dict[str, float]:
-        """Takes the learner steps that the rows collected so far allow; mean losses of these steps."""
-        size, trainer = self.config.learner.batch_size, self.config.trainer
-        if self.counts.rows < max(size, trainer.learning_starts):
+        """Takes the learner steps that the records collected so far allow; their mean figures."""
+        trainer, size = self.config.trainer, self.config.learner.batch_size
+        if self.replay.added < trainer.learning_starts:
             return {}
-        target = int(self.counts.rows * trainer.replay_ratio / size)
-        due = target - self.counts.steps
-        totals: dict[str, float] = {}
-        for step in range(due):
-            self._phase("learning", step / due)
-            for name, value in self.learner.step(self.replay.sample(self.sampling, size)).items():
-                totals[name] = totals.get(name, 0.0) + value / due
-        self.counts.steps = target
-        return totals
+        due = self.replay.steps_due(trainer.replay_ratio, size)
+        return self.learner.train(self.replay, self.sampling, due, lambda step: self._phase("learning", step / due))
 
     def _measure(self, games: int) -> None:
         """Plays the ladder with the averaged network, keeps that network, and names the best one so far."""
@@ -234,7 +219,7 @@ class Trainer:
             self.selfplay.load_state_dict(content["selfplay"])
             self.replay.load_state_dict(content["replay"])
         except (ValueError, RuntimeError) as error:
-            raise TrainingError(f"The checkpoint does not fit the configuration: {error}") from error
+            raise RunError(f"The checkpoint does not fit the configuration: {error}") from error
         self.sampling.bit_generator.state = content["sampling"]
         self.counts = Counts(**content["counts"])
         self.ladder = list(content["ladder"])
@@ -266,16 +251,22 @@ class Trainer:
         timed = {name: figures.pop(name) for name in rates}
         timed["share_of_raw_speed"] = timed["evaluations_per_second"] / self._raw_speed
         timed |= {"selfplay": selfplay_seconds, "learning": learn_seconds, "training": counts.seconds}
+        learned = dict(losses)
+        if learned:
+            timed["samples_per_second"] = learned.pop("samples_per_second")
+        replay = self.replay
         values = {
             "selfplay": figures,
-            "learner": dict(losses) | {"steps": counts.steps},
-            "replay": {"rows": len(self.replay), "rows_seen": counts.rows},
+            "learner": learned | {"steps": self.learner.steps},
+            "replay": {"window": replay.window, "added": replay.added, "reuse": replay.reuse},
             "total": {"positions": counts.positions, "games": counts.games},
             "time": timed,
         }
         self.metrics.write("iteration", counts.iteration, values)
         status.iteration, status.games, status.positions = counts.iteration, counts.games, counts.positions
-        status.steps, status.rows, status.losses = counts.steps, len(self.replay), dict(losses) or status.losses
+        status.steps, status.rows = self.learner.steps, replay.window
+        if learned:
+            status.losses = {name: learned[f"{name}_loss"] for name in ("policy", "value", "moves_left")}
         status.positions_per_second = timed["positions_per_second"]
         status.evaluations_per_second = timed["evaluations_per_second"]
         status.speed_share = timed["share_of_raw_speed"]
