@@ -25,7 +25,7 @@ class Limits:
     Attributes:
         depth: plies, up to ``MAX_DEPTH``. A search that is limited by depth alone is of full width: its score is that
             of plain negamax to this depth with captures searched out. With other limits, late moves are searched
-            less deep and forced ones deeper.
+            less deep.
         nodes: positions looked at.
         ms: milliseconds of one thread.
         LARGEST: the largest value of each limit.

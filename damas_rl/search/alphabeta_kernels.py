@@ -278,12 +278,9 @@ def _next(spec, tables, state, table, node, child, ply):
     _play(spec, tables, state, node, child, ply, code)
     depth = node.depth
     down, stage = max(depth - 1, 0), _FULL if number == 0 else _NULL
-    if not state.full_width and depth > 0:
-        if count == 1 and ply < _LAST // 2:
-            down = depth
-        elif depth >= 3 and number >= 3 and not is_capture(code) and not code & _ONE:
-            down -= 2 if depth >= 6 and number >= 7 else 1
-            stage = _REDUCED
+    if not state.full_width and depth >= 3 and number >= 3 and not is_capture(code) and not code & _ONE:
+        down -= 2 if depth >= 6 and number >= 7 else 1
+        stage = _REDUCED
     node.stage = stage
     child.depth = down
     child.alpha = -beta if stage == _FULL else -alpha - 1
@@ -463,7 +460,7 @@ def search_games(
         seeds: uint64[B], decide between moves of equal score.
         max_depth: deepest iteration.
         node_limit, time_limit: nodes and nanoseconds for each game; 0 = no limit.
-        full_width: no reductions or extensions, and results of exactly the wanted depth only.
+        full_width: no reductions, and results of exactly the wanted depth only.
         chosen: int16[B], receives the action.
         scores, depths, nodes: int64[B], receive the score, the depth reached and the nodes searched.
         lines: int16[B, L], receives the principal variation as actions, padded with -1.
