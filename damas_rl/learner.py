@@ -17,8 +17,8 @@ from damas_rl.networks.base import MOVES_LEFT_SCALE
 from damas_rl.networks.evaluator import choose_dtype, use_threads
 from damas_rl.replay import ReplayBuffer, TrainingBatch
 
-ILLEGAL = -1e9
-"""Logit of an illegal action: its probability is exactly 0, and unlike with minus infinity nothing becomes NaN."""
+PADDING = -1e9
+"""Logit of padding: its probability is exactly 0, and unlike with minus infinity nothing becomes NaN."""
 
 PHASES = ("opening", "middle", "ending")
 """Phases of a game: pieces on more than half of the squares, on more than a quarter, on fewer."""
@@ -81,9 +81,18 @@ class LearnerConfig:
             )
 
 
-def masked_log_probabilities(logits: Tensor, legal: Tensor) -> Tensor:
-    """Log probabilities float32[B, N] over the legal actions (bool[B, N]); hugely negative for all others."""
-    return functional.log_softmax(logits.float().masked_fill(~legal, ILLEGAL), dim=1)
+def legal_log_probabilities(logits: Tensor, actions: Tensor, legal: Tensor) -> Tensor:
+    """Log probabilities of the legal actions among themselves; no other logit plays a part.
+
+    Args:
+        logits: [B, N] of all actions.
+        actions: int64[B, W], legal actions and padding.
+        legal: bool[B, W], False for padding.
+
+    Returns:
+        float32[B, W]; hugely negative for padding.
+    """
+    return functional.log_softmax(logits.gather(1, actions).float().masked_fill(~legal, PADDING), dim=1)
 
 
 def outcome_target(z: Tensor, q: Tensor, q_mix: float) -> Tensor:
@@ -230,7 +239,7 @@ class Learner:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self._dtype == torch.bfloat16):
             logits, outcome, plies_left = self.net(batch["boards"], batch["features"])
         weight = batch["weight"] / batch["weight"].sum()
-        log_policy = masked_log_probabilities(logits, batch["legal"])
+        log_policy = legal_log_probabilities(logits, batch["actions"], batch["legal"])
         log_outcome = functional.log_softmax(outcome.float(), dim=1)
         policy = -(batch["policy"] * log_policy).sum(dim=1)
         value = -(outcome_target(batch["z"], batch["q"], self.config.q_mix) * log_outcome).sum(dim=1)

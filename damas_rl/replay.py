@@ -1,4 +1,4 @@
-"""The replay buffer: a bounded ring of compact records, a window that grows, and dense training batches."""
+"""The replay buffer: a bounded ring of compact records, a window that grows, and training batches."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,20 +45,21 @@ class ReplayConfig:
 
 
 class TrainingBatch(NamedTuple):
-    """Dense training data of n positions.
+    """Training data of n positions; W is the largest number of legal moves among them.
 
     Attributes:
         boards: int64[n, 4], bit patterns. features: float32[n, 6].
-        policy: float32[n, N], target probabilities of all actions; a row sums to 1, or to 0 if it has no target.
-        legal: bool[n, N], legal actions.
+        actions: int64[n, W], legal actions in canonical order, then zeros. legal: bool[n, W], False for those zeros.
+        policy: float32[n, W], target probability of each action; a row sums to 1, or to 0 if it has no target.
         z: int64[n], result for the side to move. q: float32[n], value that the search found for it.
         plies_left: float32[n]. weight: float32[n]. pieces: int64[n], pieces on the board.
     """
 
     boards: NDArray[np.int64]
     features: NDArray[np.float32]
-    policy: NDArray[np.float32]
+    actions: NDArray[np.int64]
     legal: NDArray[np.bool_]
+    policy: NDArray[np.float32]
     z: NDArray[np.int64]
     q: NDArray[np.float32]
     plies_left: NDArray[np.float32]
@@ -68,31 +69,26 @@ class TrainingBatch(NamedTuple):
 
 @kernel
 def _fill(
-    start: int, end: int, spec: Spec, max_moves: int, rows: NDArray[np.int64], boards: NDArray[np.uint64],
-    actions: NDArray[np.int16], probs: NDArray[np.float32], policy: NDArray[np.float32], legal: NDArray[np.bool_],
-    pieces: NDArray[np.int64], wrong: NDArray[np.int64],
+    start: int, end: int, spec: Spec, rows: NDArray[np.int64], boards: NDArray[np.uint64],
+    targets: NDArray[np.int16], probs: NDArray[np.float32], actions: NDArray[np.int16], policy: NDArray[np.float32],
+    counts: NDArray[np.int64], pieces: NDArray[np.int64], wrong: NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """Writes target, mask and number of pieces of each row; ``wrong`` counts target actions that are not legal."""
+    """Writes legal actions, target policy and number of pieces; ``wrong`` counts targets that are not legal."""
     stack = np.empty(STACK_SHAPE, dtype=np.uint64)
-    moves = np.empty(max_moves, dtype=np.uint64)
-    indices = np.empty(max_moves, dtype=np.int16)
+    moves = np.empty(actions.shape[1], dtype=np.uint64)
     for item in range(start, end):
         row = rows[item]
         count = generate(spec, boards[row, 0], boards[row, 1], boards[row, 2], boards[row, 3], moves, stack)
-        encode(spec, moves, count, indices)
-        policy[item] = 0.0
-        legal[item] = False
-        for index in range(count):
-            legal[item, indices[index]] = True
+        encode(spec, moves, count, actions[item])
+        counts[item], wrong[item] = count, 0
         pieces[item] = popcount(boards[row, 0] | boards[row, 1] | boards[row, 2] | boards[row, 3])
-        wrong[item] = 0
-        for slot in range(actions.shape[1]):
-            action = actions[row, slot]
-            if action >= 0:
-                if find(indices, count, action) < 0:
+        for slot in range(targets.shape[1]):
+            if targets[row, slot] >= 0:
+                place = find(actions[item], count, targets[row, slot])
+                if place < 0:
                     wrong[item] += 1
                 else:
-                    policy[item, action] = probs[row, slot]
+                    policy[item, place] = probs[row, slot]
 
 
 class ReplayBuffer:
@@ -177,28 +173,36 @@ class ReplayBuffer:
         return (self.added - 1 - ages) % self.config.capacity
 
     def batch(self, rows: NDArray[np.int64]) -> TrainingBatch:
-        """Dense training data of some rows; the legal moves are generated anew from the boards.
+        """Training data of some rows; the legal moves are generated anew from the boards.
 
         Raises:
             ValueError: a record's policy names an illegal action.
         """
-        data, count, width = self._rows, len(rows), self.rules.num_actions
-        policy = np.empty((count, width), dtype=np.float32)
-        legal = np.empty((count, width), dtype=np.bool_)
-        pieces = np.empty(count, dtype=np.int64)
-        wrong = np.empty(count, dtype=np.int64)
+        data, size, room = self._rows, len(rows), self.rules.max_moves
+        actions = np.zeros((size, room), dtype=np.int16)
+        policy = np.zeros((size, room), dtype=np.float32)
+        counts, pieces, wrong = (np.empty(size, dtype=np.int64) for _ in range(3))
         in_chunks(
-            _fill, count, self.rules.spec, self.rules.max_moves, rows, data.boards, data.actions, data.probs, policy,
-            legal, pieces, wrong,
+            _fill, size, self.rules.spec, rows, data.boards, data.actions, data.probs, actions, policy, counts, pieces,
+            wrong,
         )  # fmt: skip
         if wrong.any():
             item = int(np.flatnonzero(wrong)[0])
             boards = [f"{word:#x}" for word in data.boards[rows[item]].tolist()]
             raise ValueError(f"The policy of the record with boards {boards} names an action that is not legal there.")
+        width = int(counts.max())
         return TrainingBatch(
-            data.boards[rows].view(np.int64), data.features[rows], policy, legal, data.z[rows].astype(np.int64),
-            data.q[rows], data.plies_left[rows].astype(np.float32), data.weight[rows], pieces,
-        )  # fmt: skip
+            boards=data.boards[rows].view(np.int64),
+            features=data.features[rows],
+            actions=actions[:, :width].astype(np.int64),
+            legal=np.arange(width) < counts[:, None],
+            policy=policy[:, :width].copy(),
+            z=data.z[rows].astype(np.int64),
+            q=data.q[rows],
+            plies_left=data.plies_left[rows].astype(np.float32),
+            weight=data.weight[rows],
+            pieces=pieces,
+        )
 
     def state_dict(self) -> dict[str, Any]:
         """The rows of the window, oldest first, and the counts. Older rows cannot come back into the window."""

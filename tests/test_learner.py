@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
+from damas_env.position import Positions
 from damas_env.rules import get_rules
-from damas_rl.learner import Learner, LearnerConfig, TrainingError, masked_log_probabilities, outcome_target
+from damas_rl.learner import Learner, LearnerConfig, TrainingError, legal_log_probabilities, outcome_target
 from damas_rl.networks import Evaluator, NetworkConfig, build_network
 from damas_rl.replay import ReplayBuffer, ReplayConfig
 from damas_rl.selfplay import Records
@@ -76,30 +77,35 @@ def test_tiny_network_overfits_256_records(kind, rounds):
 
 
 def test_gradient_of_illegal_logits_is_exactly_zero():
-    buffer = buffer_of(random_records(CBD, 64))
-    batch = tensors(buffer, np.arange(64))
+    records = random_records(CBD, 64)
+    batch = tensors(buffer_of(records), np.arange(64))
+    masks = torch.from_numpy(Positions.from_boards(CBD, records.boards, np.zeros(64, np.int8)).masks())
     logits = torch.randn(64, CBD.num_actions) * 5
     logits[:, ::7] = 80.0  # an illegal move that the network likes is no reason to learn either
     logits.requires_grad_(True)
-    log_policy = masked_log_probabilities(logits, batch["legal"])
+    log_policy = legal_log_probabilities(logits, batch["actions"], batch["legal"])
     (-(batch["policy"] * log_policy).sum()).backward()
-    assert (logits.grad[~batch["legal"]] == 0).all()
-    several = batch["legal"].sum(dim=1) > 1
-    assert (logits.grad[batch["legal"] & several[:, None]] != 0).float().mean() > 0.9
+    assert (logits.grad[~masks] == 0).all()
+    several = masks.sum(dim=1) > 1
+    assert (logits.grad[masks & several[:, None]] != 0).float().mean() > 0.9
     torch.testing.assert_close(log_policy.exp().sum(dim=1), torch.ones(64))
 
 
-def test_policy_loss_is_the_cross_entropy_over_legal_moves():
-    buffer, learner = buffer_of(random_records(CBD, 32)), learner_of()
-    batch = tensors(buffer, np.arange(32))
-    losses, _ = learner.losses(batch)
+def test_policy_loss_is_the_cross_entropy_over_the_mask_that_search_uses():
+    records, learner = random_records(CBD, 32), learner_of()
+    batch = tensors(buffer_of(records), np.arange(32))
+    losses, figures = learner.losses(batch)
     logits = learner.net(batch["boards"], batch["features"])[0].detach().double().numpy()
-    expected = 0.0
+    masks = Positions.from_boards(CBD, records.boards, np.zeros(32, np.int8)).masks()
+    cross_entropy, entropy = 0.0, 0.0
     for row in range(32):
-        legal = batch["legal"][row].numpy()
-        chances = np.exp(logits[row, legal]) / np.exp(logits[row, legal]).sum()
-        expected -= (batch["policy"][row].numpy()[legal] * np.log(chances)).sum() / 32
-    assert float(losses["policy"].detach()) == pytest.approx(expected, rel=1e-5)
+        chances = np.where(masks[row], np.exp(logits[row]), 0.0)
+        chances /= chances.sum()
+        entropy -= (chances[masks[row]] * np.log(chances[masks[row]])).sum() / 32
+        for action, share in zip(records.actions[row], records.probs[row], strict=True):
+            cross_entropy -= share * np.log(chances[action]) / 32 if action >= 0 else 0.0
+    assert float(losses["policy"].detach()) == pytest.approx(cross_entropy, rel=1e-5)
+    assert float(figures["policy_entropy"]) == pytest.approx(entropy, rel=1e-5)
 
 
 def test_one_legal_move_has_no_policy_loss_and_no_gradient():

@@ -39,12 +39,19 @@ def test_batches_hold_what_was_added(rules):
     assert set(rows) <= set(range(300))
     assert len(np.unique(rows)) > 200
     positions = Positions.from_boards(rules, records.boards[rows], np.zeros(700, np.int8))
-    assert np.array_equal(batch.legal, positions.masks())
-    policy = np.zeros((700, rules.num_actions), np.float32)
+    width = positions.counts.max()
+    assert batch.actions.shape == batch.legal.shape == batch.policy.shape == (700, width)
+    assert np.array_equal(batch.legal.sum(axis=1), positions.counts)
     for item, row in enumerate(rows):
-        used = records.actions[row] >= 0
-        policy[item, records.actions[row, used]] = records.probs[row, used]
-    assert np.array_equal(batch.policy, policy)
+        count = positions.counts[item]
+        assert np.array_equal(batch.actions[item, :count], positions.actions[item, :count])
+        assert batch.legal[item, :count].all()
+        wanted = dict(zip(records.actions[row], records.probs[row], strict=True))
+        for action, share in zip(batch.actions[item, :count], batch.policy[item, :count], strict=True):
+            assert share == wanted.get(action, 0.0)
+    assert (batch.actions[~batch.legal] == 0).all()
+    assert (batch.policy[~batch.legal] == 0).all()
+    np.testing.assert_allclose(batch.policy.sum(axis=1), 1.0, rtol=1e-5)
     assert np.array_equal(batch.boards, records.boards[rows].view(np.int64))
     for name in ("features", "z", "q", "plies_left", "weight"):
         assert np.array_equal(getattr(batch, name), getattr(records, name)[rows])

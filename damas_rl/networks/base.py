@@ -53,6 +53,9 @@ class Neighbourhood(nn.Module):
     def forward(self, squares: Tensor) -> Tensor:
         """[B, S, C] -> [B, S, taps * C]."""
         batch, count, channels = squares.shape
+        if torch.is_autocast_enabled(squares.device.type):
+            # The layer that follows would round anyway; rounding here moves half the bytes.
+            squares = squares.to(torch.get_autocast_dtype(squares.device.type))
         padded = functional.pad(squares, (0, 0, 0, 1))
         return padded.index_select(1, self.index).view(batch, count, self.taps * channels)
 
