@@ -77,6 +77,12 @@ def _side(spec, men, kings, empty):
 
 
 @kernel
+def _part(score, divisor):
+    """``score / divisor``, rounded towards zero so that both sides see the same."""
+    return score // divisor if score >= 0 else -(-score // divisor)
+
+
+@kernel
 def evaluate(spec, diagonal, own_men, own_kings, other_men, other_kings):
     """Score of a position in hundredths of a man, for the side to move (int64).
 
@@ -96,7 +102,7 @@ def evaluate(spec, diagonal, own_men, own_kings, other_men, other_kings):
         if own < other:
             strong, weak, weak_kings = other, own, own_kings
         if strong <= 2 or (strong == 3 and weak == 1 and weak_kings & diagonal != _ZERO):
-            score //= 8
+            score = _part(score, 8)
         elif strong - weak <= 1:
-            score //= 2
+            score = _part(score, 2)
     return score + _TEMPO

@@ -1,0 +1,244 @@
+"""``damas bestmove``, ``match`` and ``play``: one move of a player, matches between players, a game in the terminal."""
+
+import argparse
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from damas_env.game import Game
+from damas_env.notation import decode, format_move
+from damas_env.rules import get_rules
+from damas_rl.cli.common import (
+    CommandError,
+    add_json,
+    add_notation,
+    add_rules,
+    outcome_text,
+    print_json,
+    read_bytes,
+    show,
+    whole_number,
+)
+from damas_rl.files import atomic_write
+
+_SPEC = "player, such as random, alphabeta:depth=6, alphabeta:ms=100, mcts:net=RUN,sims=200 or policy:net=RUN"
+
+
+def register(subparsers: Any) -> None:
+    """Adds the subcommands."""
+    best = subparsers.add_parser(
+        "bestmove",
+        help="let a player choose a move",
+        description="Lets a player choose a move; the value is the player's own, from -1 to 1 for the side to move.",
+    )
+    best.add_argument("--player", required=True, metavar="SPEC", help=_SPEC)
+    add_rules(best)
+    best.add_argument("--fen", metavar="F", help="position (default: the start)")
+    best.add_argument("--moves", metavar="M", help='moves to play first, such as "22-17 9-13"')
+    _add_seed(best)
+    add_notation(best, "numeric")
+    add_json(best)
+    best.set_defaults(run=_bestmove)
+
+    match = subparsers.add_parser(
+        "match",
+        help="play a match between two players",
+        description="Plays pairs of games from one opening with colours swapped. Ctrl-C ends the match with the games "
+        "of the batches that are finished.",
+    )
+    match.add_argument("player", metavar="SPEC", help=_SPEC)
+    match.add_argument("opponent", metavar="SPEC", help="the other player")
+    add_rules(match)
+    match.add_argument("--games", type=whole_number, default=100, metavar="G", help="an even number (default: 100)")
+    where = match.add_mutually_exclusive_group()
+    where.add_argument("--openings", metavar="FILE", help="one opening a line: a FEN, or moves from the start")
+    where.add_argument(
+        "--random-plies", type=_count, default=6, metavar="K", help="plies of random, balanced openings (default: 6)"
+    )
+    match.add_argument(
+        "--sprt", nargs=2, type=float, metavar=("LOW", "HIGH"),
+        help="stop as soon as a sequential test between these two Elo differences has decided",
+    )  # fmt: skip
+    match.add_argument("--pdn", metavar="OUT", help="write the games as PDN")
+    _add_seed(match)
+    add_json(match)
+    match.set_defaults(run=_match)
+
+    play = subparsers.add_parser(
+        "play", help="play against the computer in the terminal", description="Plays a game in the terminal."
+    )
+    play.add_argument("--opponent", default="alphabeta:depth=6", metavar="SPEC", help=f"{_SPEC} (default: %(default)s)")
+    play.add_argument("--color", choices=("white", "black", "random"), default="white", help="your side")
+    add_rules(play)
+    play.add_argument("--fen", metavar="F", help="where to begin (default: the start)")
+    _add_seed(play)
+    play.set_defaults(run=_play)
+
+
+def _count(text: str) -> int:
+    return 0 if text == "0" else whole_number(text)
+
+
+def _add_seed(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seed", type=_count, metavar="S", help="of all random choices (default: 0; play: any)")
+
+
+def _seeds(seed: int | None, count: int) -> list[int]:
+    """Independent seeds made from that of the command line."""
+    return [int(word) for word in np.random.SeedSequence(seed).generate_state(count)]
+
+
+def _bestmove(arguments: argparse.Namespace) -> None:
+    from damas_rl.play.lines import signed, spell_line
+    from damas_rl.players import make_player
+
+    game = Game(arguments.rules, arguments.fen)
+    for number, text in enumerate((arguments.moves or "").split(), 1):
+        try:
+            game.push(text)
+        except ValueError as error:
+            raise CommandError(f"ply {number}: {error}") from None
+    if outcome := game.outcome():
+        raise CommandError(f"there is no move to choose: {outcome_text(outcome)}")
+    player = make_player(arguments.player, game.rules, _seeds(arguments.seed or 0, 1)[0])
+    started = time.perf_counter()
+    choice = player.choose(game.positions)
+    seconds = time.perf_counter() - started
+    move = next(move for move in game.legal_moves() if move.action == int(choice.actions[0]))
+    document: dict[str, Any] = {
+        "move": format_move(move, game.positions, arguments.notation),
+        "action": move.action,
+        "value": float(choice.values[0]),
+        "pv": spell_line(game.positions, choice.pvs[0], arguments.notation),
+        "nodes": int(choice.nodes[0]),
+        "seconds": seconds,
+    }
+    if arguments.json:
+        print_json(document)
+        return
+    figures = f"value {signed(document['value'])}  {document['nodes']:,} nodes  {seconds:.2f} s"
+    show(f"[bold]{document['move']}[/bold]  {figures}", " ".join(document["pv"]))
+
+
+def _match(arguments: argparse.Namespace) -> None:
+    from damas_rl.arena import play_match
+    from damas_rl.elo import Sprt
+    from damas_rl.openings import read_openings
+    from damas_rl.players import make_player
+
+    rules = get_rules(arguments.rules)
+    if arguments.games % 2:
+        raise CommandError(
+            f"--games {arguments.games}: games are played in pairs with colours swapped, so give an even number"
+        )
+    openings = None
+    if arguments.openings is not None:
+        openings = read_openings(decode(read_bytes(arguments.openings)), rules, arguments.openings)
+    sprt = Sprt(*arguments.sprt) if arguments.sprt else None
+    output = Path(arguments.pdn) if arguments.pdn else None
+    if output and (output.is_dir() or not output.absolute().parent.is_dir()):
+        raise CommandError(f"--pdn {arguments.pdn}: there is no folder for this file")
+    seeds = _seeds(arguments.seed or 0, 3)
+    player, opponent = (
+        make_player(spec, rules, seed)
+        for spec, seed in zip((arguments.player, arguments.opponent), seeds[:2], strict=True)
+    )
+    with _stop_on_interrupt() as stop, _progress_bar(arguments.json) as progress:
+        result = play_match(
+            player, opponent, rules, arguments.games, openings, arguments.random_plies, seeds[2],
+            progress=progress, stop=stop, sprt=sprt,
+        )  # fmt: skip
+    if not result.games:
+        raise KeyboardInterrupt
+    if output:
+        atomic_write(output, [result.pdn("damas match").encode()])
+    score = result.score
+    verdict = sprt.decision(score.pairs) if sprt else None
+    if arguments.json:
+        print_json(
+            {
+                "player": score.player,
+                "opponent": score.opponent,
+                "rules": rules.name,
+                "games": score.games,
+                "wins": score.wins,
+                "draws": score.draws,
+                "losses": score.losses,
+                "truncated": score.truncated,
+                "score": score.score,
+                "elo": score.elo,
+                "elo_low": score.low,
+                "elo_high": score.high,
+                "pairs": score.pairs,
+                "sprt": verdict,
+                "distinct": score.distinct,
+                "mean_plies": score.plies,
+                "seconds": score.seconds,
+            }
+        )
+        return
+    lines = [
+        f"{score.player} against {score.opponent}, {score.games} games in pairs with colours swapped:",
+        f"  {score.wins} won, {score.draws} drawn, {score.losses} lost: {score.score:.1%}",
+        f"  Elo difference {score.elo:+.0f} (95 % interval {score.low:+.0f} to {score.high:+.0f})",
+        f"  {score.distinct:.0%} of the games differ, {score.plies:.0f} plies a game, {score.seconds:.1f} s",
+    ]
+    if score.truncated:
+        lines.append(f"  {score.truncated} of the draws were stopped by the ply cap")
+    if sprt:
+        found = "undecided" if verdict is None else f"{verdict:+g}"
+        lines.append(f"  sequential test between {sprt.low:+g} and {sprt.high:+g} Elo: {found}")
+    print("\n".join(lines))
+
+
+@contextmanager
+def _stop_on_interrupt() -> Iterator[Callable[[], bool]]:
+    """The first Ctrl-C asks for a stop, which the yielded function tells; a second one interrupts at once."""
+    asked = False
+
+    def handle(number: int, frame: object) -> None:
+        nonlocal asked
+        asked = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _progress_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A progress bar on stderr, if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task("games")
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _play(arguments: argparse.Namespace) -> None:
+    from rich.console import Console
+
+    from damas_rl.play.terminal import TerminalGame
+    from damas_rl.players import make_player
+
+    game = Game(arguments.rules, arguments.fen)
+    seeds = _seeds(arguments.seed, 3)
+    color = arguments.color[0].upper()
+    if arguments.color == "random":
+        color = "WB"[seeds[2] % 2]
+    opponent = make_player(arguments.opponent, game.rules, seeds[0])
+    adviser = make_player("alphabeta:depth=9", game.rules, seeds[1])
+    TerminalGame(game, opponent, adviser, color, Console()).run()
