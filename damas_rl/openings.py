@@ -62,16 +62,18 @@ def random_openings(rules: RuleSet, count: int, plies: int, seed: int) -> list[O
     fresh: list[Opening] = []
     spare: list[Opening] = []
     seen: set[bytes] = set()
-    for _ in range(_ROUNDS if plies else 1):
+    for _ in range(_ROUNDS + count // 16 if plies else 1):
         positions = Positions.initial(rules, 128)
         log = np.full((len(positions), plies), -1, dtype=np.int16)
         for ply in range(plies):
             going_on = positions.terminations == 0
+            if not going_on.any():
+                break
             log[:, ply] = sample_legal(positions, rng)
             positions.step(log[:, ply], going_on)
         alive = np.flatnonzero(positions.terminations == 0)
         if not len(alive):
-            continue
+            break
         seeds = np.zeros(len(alive), dtype=np.uint64)
         scores = judge.search(positions.take(alive), seeds).scores
         for game, score in zip(alive.tolist(), scores.tolist(), strict=True):

@@ -145,6 +145,8 @@ class MctsPlayer(Player):
     def _run(self, search: Search, positions: Positions) -> Choice:
         result = search.run(positions, self._simulations)
         pvs = [search.principal_variation(game) for game in range(len(positions))]
+        # The most visited line need not begin with the chosen move.
+        pvs = [pv if pv[:1] == [choice] else [choice] for pv, choice in zip(pvs, result.choice.tolist(), strict=True)]
         return Choice(result.choice, result.value, result.simulations.astype(np.int64), pvs)
 
 

@@ -1,5 +1,7 @@
 """Alpha-beta against plain negamax, proven wins, draws at the boundary of a counter, and both colours alike."""
 
+import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +15,7 @@ from damas_env.rules import RuleSet, get_rules
 from damas_rl.search.alphabeta import AlphaBeta, AlphaBetaResult, Limits
 from damas_rl.search.alphabeta_kernels import _context, _load, new_frames, new_state
 from damas_rl.search.evaluation import evaluate
-from damas_rl.search.transpositions import WON
+from damas_rl.search.transpositions import EXACT, LOWER, PROVEN, WON, new_table, probe, store
 
 CBD = get_rules("cbd")
 # Equal movement, so that nothing is compiled again; only the draw laws differ.
@@ -164,10 +166,10 @@ def with_past(one: Positions, depth: int, rng: np.random.Generator) -> Positions
 @pytest.mark.parametrize(
     ("rules", "depth", "pieces", "number"),
     [
-        (SHORT, 2, 2, 60),
+        (SHORT, 2, 2, 40),
         (SHORT, 4, 2, 20),
-        (TWOFOLD, 2, 2, 60),
-        (REPETITION_ONLY, 3, 2, 60),
+        (TWOFOLD, 2, 2, 25),
+        (REPETITION_ONLY, 3, 2, 25),
         (REPETITION_ONLY, 5, 1, 6),
     ],
 )
@@ -195,3 +197,180 @@ def test_equal_contexts_mean_equal_values(rules: RuleSet, depth: int, pieces: in
             assert search(variant, depth=depth).scores[0] == value
     assert differing > 0
     assert shared > 0
+
+
+def with_counters(fen: str, **counters: int) -> Positions:
+    """A position in which draw counters have run."""
+    positions = at(fen)
+    for name, plies in counters.items():
+        positions.counters[0, CBD.counter_names.index(name)] = plies
+    return positions
+
+
+def test_draw_comes_exactly_at_the_limit_of_a_counter() -> None:
+    winning = "W:WK1,K9,K13:BK32"  # three kings against one that is off the main diagonal
+    assert search(with_counters(winning, kings_only=38), depth=1).scores[0] > 100
+    assert search(with_counters(winning, kings_only=39), depth=1).scores[0] == 0
+
+
+def test_capture_of_the_last_piece_at_the_limit_wins() -> None:
+    """The count of a listed ending does not restart with a capture, but a lost game is not drawn."""
+    result = search(with_counters("W:WK29,K30:BK22", ending=9), depth=1)
+    assert result.scores[0] == WON - 1
+    assert result.values()[0] == 1.0
+
+
+def test_blocking_move_at_the_limit_wins() -> None:
+    """White's king shuts Black's last man in on the very ply that would complete 40 with kings only."""
+    positions = with_counters("W:WK18,30:B21", kings_only=39)
+    result = search(positions, depth=1)
+    assert result.scores[0] == WON - 1
+    positions.step(result.actions)
+    assert positions.winners()[0] == 0
+
+
+def test_proven_wins_are_played_out_in_the_announced_number_of_plies() -> None:
+    rng = np.random.default_rng(8)
+    positions = set_ups(rng, CBD, 200, 3, 0.5)
+    result = search(positions, depth=7)
+    proven = np.flatnonzero((result.scores >= PROVEN) & (result.scores < WON - 2))
+    assert len(proven) >= 5
+    for game in proven[:12]:
+        one = positions.take(np.array([game]))
+        color, left = int(one.colors[0]), int(WON - result.scores[game])
+        while not one.terminations[0]:
+            found = search(one, depth=7)
+            # The winning side keeps its word, the other one holds out as long as it can.
+            assert WON - abs(int(found.scores[0])) == left
+            one.step(found.actions)
+            left -= 1
+        assert one.winners()[0] == color
+        assert left == 0
+
+
+def test_what_reductions_prove_is_true() -> None:
+    positions = set_ups(np.random.default_rng(8), CBD, 200, 3, 0.5)
+    result = search(positions, nodes=10_000)
+    plies = WON - np.abs(result.scores)
+    checked = 0
+    for game in np.flatnonzero((plies > 2) & (plies < 10)):
+        full = search(positions.take(np.array([game])), depth=int(plies[game]))
+        assert full.scores[0] == result.scores[game]
+        checked += 1
+    assert checked >= 10
+
+
+def test_principal_variation_leads_to_the_announced_end() -> None:
+    positions = set_ups(np.random.default_rng(8), CBD, 200, 3, 0.5)
+    result = search(positions, depth=7)
+    proven = np.flatnonzero(np.abs(result.scores) >= PROVEN)
+    assert len(proven) >= 20
+    for game in proven:
+        line = result.variations()[game]
+        assert line[0] == result.actions[game]
+        one = positions.take(np.array([game]))
+        for action in line:
+            one.step(np.array([action]))
+        assert one.lost[0]
+        assert len(line) == WON - abs(result.scores[game])
+
+
+def test_both_colours_see_the_same() -> None:
+    """A position and its twin with colours swapped: 33 - n for each square n, the other side to move."""
+    twins = {
+        "W:W21,22,K30,25:B5,10,11,K4": "B:W28,23,22,K29:B12,11,K3,8",
+        "B:W17,26,31:BK7,12,3": "W:WK26,21,30:B16,7,2",
+        "W:WK29,K13,20:BK22": "B:WK11:BK4,K20,13",
+    }
+    for fen, twin in twins.items():
+        one, other = search(at(fen), depth=6), search(at(twin), depth=6)
+        assert one.scores[0] == other.scores[0]
+        assert one.actions[0] == other.actions[0]  # actions are in the view of the side to move
+
+
+def test_equal_moves_are_drawn_between_by_the_seed() -> None:
+    rng = np.random.default_rng(2)
+    compared = 0
+    for positions in (set_ups(rng, CBD, 1, 4, 0.2) for _ in range(40)):
+        if not len(positions):
+            continue
+        scores, children = negamax(positions, 2)
+        best = set(positions.actions[0, : len(children)][children == scores[0]].tolist())
+        if 2 <= len(best) <= 4:
+            compared += 1
+            same = positions.take(np.zeros(64, dtype=int))
+            assert set(search(same, seed=compared, depth=2).actions.tolist()) == best
+    assert compared >= 3
+
+
+def test_results_depend_on_position_and_seed_only() -> None:
+    rng = np.random.default_rng(4)
+    positions = play_on(Positions.initial(CBD, 30), rng.integers(0, 50, size=30), rng)
+    seeds = rng.integers(0, 2**63, size=len(positions), dtype=np.uint64)
+    for limits in (Limits(depth=5), Limits(nodes=3000)):
+        searcher = AlphaBeta(CBD, limits)
+        whole = searcher.search(positions, seeds)
+        for game in (0, 3, 11, len(positions) - 1):
+            alone = searcher.search(positions.take(np.array([game])), seeds[game : game + 1])
+            for name in ("actions", "scores", "depths", "nodes", "lines"):
+                np.testing.assert_array_equal(getattr(alone, name)[0], getattr(whole, name)[game])
+
+
+def test_limits() -> None:
+    start = Positions.initial(CBD)
+    result = search(start, nodes=5000)
+    assert result.nodes[0] <= 5000
+    assert result.depths[0] > 5
+    began = time.perf_counter()
+    result = search(start, ms=200)
+    assert 0.15 < time.perf_counter() - began < 1.0
+    assert result.depths[0] > 5
+    assert search(start, nodes=1).depths[0] == 1  # the first iteration is completed in any case
+    assert search(start, depth=4, nodes=10**9).depths[0] == 4
+    with pytest.raises(ValueError, match="needs a limit"):
+        Limits()
+    with pytest.raises(ValueError, match="depth=1 to 60, not 61"):
+        Limits(depth=61)
+    lost = at("W:W21:B17,14,10")
+    assert lost.terminations[0]
+    with pytest.raises(ValueError, match="Game 0 is over"):
+        search(lost, depth=1)
+
+
+def test_a_search_can_be_stopped_from_outside() -> None:
+    searcher = AlphaBeta(CBD, Limits(depth=60))
+    found: list[AlphaBetaResult] = []
+    seeds = np.zeros(1, dtype=np.uint64)
+    thread = threading.Thread(target=lambda: found.append(searcher.search(Positions.initial(CBD), seeds)))
+    thread.start()
+    time.sleep(0.3)
+    searcher._stop[0] = 1
+    thread.join(10)
+    assert found[0].actions[0] in Positions.initial(CBD).actions[0]
+
+
+def test_evaluation_is_the_same_for_both_sides() -> None:
+    """What one side sees is what the other one sees with the sign turned, apart from the bonus for the move."""
+    rng = np.random.default_rng(6)
+    positions = set_ups(rng, CBD, 300, 6, 0.3)
+    turned = np.array(
+        [[int(f"{int(word):036b}"[::-1], 2) for word in boards[[2, 3, 0, 1]]] for boards in positions.boards],
+        dtype=np.uint64,
+    )
+    other = Positions.from_boards(CBD, turned, 1 - positions.colors)
+    both = evaluations(positions) + evaluations(other)
+    assert len(set(both.tolist())) == 1
+    assert 0 < both[0] < 20
+
+
+def test_table_keeps_values_apart_by_context_and_search() -> None:
+    table = new_table(16)
+    key, context, other = np.uint64(77), np.uint64(5), np.uint64(6)
+    store(table, 3, key, context, 7, -250, LOWER, 1234)
+    assert probe(table, 3, key, context) == (7, -250, LOWER, 1234)
+    assert probe(table, 3, key, other) == (0, 0, 0, 1234)  # the move still serves
+    assert probe(table, 4, key, context) == (0, 0, 0, -1)  # another search
+    assert probe(table, 3, np.uint64(77 + 16), context) == (0, 0, 0, -1)
+    store(table, 3, key, other, 2, WON - 5, EXACT, 1)
+    assert probe(table, 3, key, context)[:3] == (7, -250, LOWER)
+    assert probe(table, 3, key, other)[:3] == (2, WON - 5, EXACT)

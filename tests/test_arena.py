@@ -1,0 +1,350 @@
+"""Matches are paired and counted right, openings fair, intervals honest; the damas commands bestmove and match."""
+
+import itertools
+import json
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from damas_env.game import Game
+from damas_env.notation import read_pdn
+from damas_env.position import Positions
+from damas_env.rules import get_rules
+from damas_env.termination import Termination
+from damas_rl.arena import ArenaConfig, play_match, run_ladder
+from damas_rl.cli import main
+from damas_rl.elo import PAIR_SCORES, Sprt, elo_difference, expected_score
+from damas_rl.openings import Opening, random_openings, read_openings
+from damas_rl.players import Choice, Player, make_player
+from damas_rl.search.alphabeta import AlphaBeta, Limits
+from tests.test_players import Material
+
+CBD = get_rules("cbd")
+
+
+def players(*specs: str) -> list[Player]:
+    return [make_player(spec, CBD, seed) for seed, spec in enumerate(specs)]
+
+
+def test_results_are_those_of_the_games() -> None:
+    match = play_match(*players("random", "alphabeta:depth=1"), CBD, 30, seed=5)
+    score, points = match.score, []
+    for number, game in enumerate(match.games):
+        replayed = Game(CBD)
+        for action in game.actions:
+            assert replayed.outcome() is None
+            replayed.push(action)
+        outcome = replayed.outcome()
+        assert outcome is not None
+        assert outcome.termination == game.termination
+        assert outcome.winner == ("W", "B", None)[game.winner]
+        first = "W" if number % 2 == 0 else "B"
+        assert (game.white == "random") == (first == "W")
+        points.append(0.5 if outcome.winner is None else float(outcome.winner == first))
+        assert game.points == points[-1]
+    for one, other in zip(match.games[::2], match.games[1::2], strict=True):
+        assert one.opening == other.opening
+        assert one.actions[:6] == other.actions[:6] == one.opening.actions
+    assert (score.wins, score.draws, score.losses) == (points.count(1), points.count(0.5), points.count(0))
+    assert score.games == 30
+    assert score.score == sum(points) / 30
+    sums = [one + other for one, other in zip(points[::2], points[1::2], strict=True)]
+    assert score.pairs == tuple(sums.count(total / 2) for total in range(5))
+    assert score.plies == np.mean([len(game.actions) for game in match.games])
+    assert score.truncated == 0
+
+
+def test_matches_are_reproducible_and_batches_do_not_matter_to_openings() -> None:
+    one, same, smaller = (
+        play_match(*players("alphabeta:depth=2", "alphabeta:depth=1"), CBD, 16, seed=3, max_batch=size)
+        for size in (16, 16, 4)
+    )
+    assert one.games == same.games
+    assert [game.opening for game in smaller.games] == [game.opening for game in one.games]
+
+
+def test_stronger_players_win() -> None:
+    ladder = players("random", "alphabeta:depth=1", "alphabeta:depth=3")
+    for weak, strong in itertools.pairwise(ladder):
+        score = play_match(strong, weak, CBD, 60, seed=1).score
+        assert score.score > 0.65
+        assert score.low > 0
+        assert score.low < score.elo <= score.high
+        back = play_match(weak, strong, CBD, 60, seed=1).score
+        assert back.high < 0
+        assert score.distinct == 1.0
+
+
+class Stubborn(Player):
+    """Plays the first legal move."""
+
+    name = "stubborn"
+
+    def choose(self, positions: Positions) -> Choice:
+        size = len(positions)
+        assert not positions.terminations.any()
+        return Choice(positions.actions[:, 0].copy(), np.zeros(size, np.float32), np.zeros(size, np.int64), [[]] * size)
+
+
+def test_repeated_games_are_reported() -> None:
+    score = play_match(Stubborn(), Stubborn(), CBD, 12, openings=[Opening()]).score
+    assert score.distinct == 1 / 12
+    assert score.pairs == (0, 0, 6, 0, 0)  # equal players, colours swapped
+    assert score.score == 0.5
+
+
+def test_ply_cap_counts_as_a_draw_and_is_reported() -> None:
+    capped = replace(CBD, name="capped", ply_cap=9)
+    score = play_match(*players("random", "alphabeta:depth=1"), capped, 8, seed=0).score
+    assert (score.wins, score.draws, score.losses, score.truncated) == (0, 8, 0, 8)
+    assert score.plies == 9
+
+
+def test_a_stopped_match_drops_the_games_in_hand() -> None:
+    asked = itertools.count()
+    reports: list[tuple[int, int]] = []
+
+    def after_a_while() -> bool:
+        return next(asked) > 150
+
+    match = play_match(
+        *players("random", "alphabeta:depth=1"), CBD, 40, seed=0, max_batch=8, stop=after_a_while,
+        progress=lambda done, total: reports.append((done, total)),
+    )  # fmt: skip
+    assert 0 < match.score.games < 40
+    assert match.score.games % 8 == 0
+    assert max(reports)[0] >= match.score.games
+    assert {total for _, total in reports} == {40}
+    nothing = play_match(*players("random", "random"), CBD, 4, stop=lambda: True).score
+    assert nothing.games == 0
+    assert math.isnan(nothing.score)
+
+
+def test_impossible_matches_are_refused() -> None:
+    for games in (0, 3, -2):
+        with pytest.raises(ValueError, match="choose an even number"):
+            play_match(*players("random", "random"), CBD, games)
+    with pytest.raises(ValueError, match="no opening"):
+        play_match(*players("random", "random"), CBD, 2, openings=[])
+
+
+def test_sequential_test_ends_a_match() -> None:
+    match = play_match(*players("alphabeta:depth=2", "random"), CBD, 200, seed=0, max_batch=10, sprt=Sprt(0, 100))
+    assert match.score.games < 100
+    assert Sprt(0, 100).decision(match.score.pairs) == 100
+
+
+def test_random_openings_are_different_balanced_and_stable() -> None:
+    openings = random_openings(CBD, 40, 6, seed=7)
+    positions = Opening.positions(CBD, openings)
+    assert len({boards.tobytes() for boards in positions.boards}) == 40
+    assert (positions.plies == 6).all()
+    scores = AlphaBeta(CBD, Limits(depth=5)).search(positions, np.zeros(40, dtype=np.uint64)).scores
+    assert (np.abs(scores) < 50).all()
+    assert random_openings(CBD, 10, 6, seed=7) == openings[:10]
+    assert random_openings(CBD, 40, 6, seed=8) != openings
+    assert random_openings(CBD, 5, 0, seed=1) == [Opening()] * 5
+    assert len(set(random_openings(CBD, 20, 1, seed=1))) == 7  # there are no more
+    with pytest.raises(ValueError, match="No game lasts 2000 random plies"):
+        random_openings(CBD, 1, 2000, seed=1)
+
+
+def test_listed_openings() -> None:
+    text = "# two lines\n\nc3-d4 b6-a5  # moves\r\nB:W22,K31:B5\n22-18\n"
+    openings = read_openings(text, CBD)
+    assert [len(opening.actions) for opening in openings] == [2, 0, 1]
+    positions = Opening.positions(CBD, openings)
+    expected = [Game(CBD), Game(CBD, "B:W22,K31:B5"), Game(CBD)]
+    for move in ("22-18", "9-13"):
+        expected[0].push(move)
+    expected[2].push("22-18")
+    for game, other in enumerate(expected):
+        np.testing.assert_array_equal(positions.boards[game], other.positions.boards[0])
+        assert positions.colors[game] == other.positions.colors[0]
+        assert positions.plies[game] == other.ply
+    match = play_match(*players("random", "random"), CBD, 10, openings=openings)
+    starts = [game.opening for game in match.games]
+    assert starts == [openings[index] for index in (0, 0, 1, 1, 2, 2, 0, 0, 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("22-18\n22-10", "list, line 2: move '22-10' is illegal"),
+        ("W:W33:B1", "list, line 1: FEN"),
+        ("\n# nothing\n", "list holds no opening"),
+        ("W:W21:B17,14,10", "the game is over there"),
+    ],
+)
+def test_bad_openings_are_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read_openings(text, CBD, "list")
+
+
+def test_pdn_of_a_match_is_legal_and_tells_the_results() -> None:
+    match = play_match(
+        *players("random", "alphabeta:depth=1"), CBD, 6, openings=read_openings("W:W21,31:B1,5\n22-18", CBD)
+    )
+    games = read_pdn(match.pdn("Test"), CBD)
+    assert len(games) == 6
+    for read, game in zip(games, match.games, strict=True):
+        assert read.error is None
+        assert not read.notes
+        assert [move.action for move in read.moves] == list(game.actions)
+        assert read.result == ("1-0", "0-1", "1/2-1/2")[game.winner]
+        assert (read.tags["White"], read.tags["Black"]) == (game.white, game.black)
+    assert games[0].fen == "W:W21,31:B1,5"
+    assert games[2].fen is None
+
+
+def test_ladder_measures_every_rung_on_the_same_openings() -> None:
+    config = ArenaConfig(ladder=("random", "alphabeta:depth=1", "alphabeta:depth=5"), simulations=24, random_plies=4)
+    scores = run_ladder(Material(), CBD, config, 12, seed=4)
+    assert [score.opponent for score in scores] == list(config.ladder)
+    assert all(score.games == 12 for score in scores)
+    assert scores[0].score > scores[2].score
+    assert scores[0].score > 0.8
+    again = run_ladder(Material(), CBD, config, 12, seed=4)
+    assert [score.pairs for score in again] == [score.pairs for score in scores]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [({"games": 3}, "arena.games=3"), ({"ladder": ()}, "arena.ladder"), ({"simulations": 0}, "arena.simulations=0")],
+)
+def test_impossible_ladders_are_refused(values: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ArenaConfig(**values)  # type: ignore[arg-type]
+
+
+def test_elo_of_known_scores() -> None:
+    even = elo_difference((10, 0, 20, 0, 10))
+    assert even.difference == 0
+    assert even.low == pytest.approx(-even.high)
+    # 75 % is 190.8 Elo; four points of 400 log10(3).
+    assert elo_difference((0, 0, 50, 0, 50)).difference == pytest.approx(400 * math.log10(3))
+    assert expected_score(400 * math.log10(3)) == pytest.approx(0.75)
+    lost, won = elo_difference((50, 0, 0, 0, 0)), elo_difference((0, 0, 0, 0, 50))
+    assert won.difference == pytest.approx(-lost.difference)
+    assert won.low == pytest.approx(-lost.high)
+    assert all(math.isfinite(value) for value in (won.difference, won.low, won.high))
+    assert 300 < won.low < won.difference <= won.high
+    # Pairs that always split tell more than independent games of the same score.
+    split, independent = elo_difference((0, 0, 100, 0, 0)), elo_difference((25, 0, 50, 0, 25))
+    assert split.high < independent.high / 3
+
+
+def test_interval_holds_the_truth_in_19_cases_of_20() -> None:
+    rng = np.random.default_rng(0)
+    for chances in ([0.05, 0.1, 0.3, 0.25, 0.3], [0.0, 0.0, 0.02, 0.08, 0.9], [0.3, 0.0, 0.4, 0.0, 0.3]):
+        truth = float(np.dot(chances, PAIR_SCORES))
+        rating = 400 * math.log10(truth / (1 - truth))
+        held = 0
+        for pairs in rng.multinomial(50, chances, size=1000):
+            elo = elo_difference(pairs.tolist())
+            held += elo.low <= rating <= elo.high
+        assert 925 <= held <= 995
+
+
+def test_sequential_test_decides_for_the_truth() -> None:
+    rng = np.random.default_rng(1)
+    test = Sprt(0, 40)
+    with pytest.raises(ValueError, match="two rising Elo differences"):
+        Sprt(5, 5)
+    for truth in (0.0, 40.0):
+        wrong = undecided = 0
+        share = expected_score(truth)
+        for _ in range(100):
+            counts = np.zeros(5, dtype=int)
+            for _ in range(60):
+                points = (rng.random((20, 2)) < share).sum(axis=1)
+                counts += np.bincount(2 * points, minlength=5)
+                if (decision := test.decision(counts.tolist())) is not None:
+                    wrong += decision != truth
+                    break
+            else:
+                undecided += 1
+        assert wrong <= 12
+        assert undecided <= 10
+
+
+def test_command_bestmove(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["bestmove", "--player", "alphabeta:depth=5", "--fen", "W:WK29,K30:BK22", "--json"]
+    assert main(arguments) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document.keys() == {"move", "action", "value", "pv", "nodes", "seconds"}
+    assert document["value"] == 1.0
+    game = Game(CBD, "W:WK29,K30:BK22")
+    assert document["pv"] == [document["move"]]
+    assert game.push(document["move"]).action == document["action"]
+    assert game.outcome().winner == "W"  # type: ignore[union-attr]
+
+    assert main(["bestmove", "--player", "random", "--moves", "c3-d4 b6-a5", "--notation", "algebraic"]) == 0
+    assert "value +0.00" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--player", "alphabeta:depth=5", "--fen", "W:W21:B17,14,10"], "there is no move to choose: Black has won"),
+        (["--player", "alphabeta:depth=5", "--moves", "22-18 1-2"], "ply 2: move '1-2' is illegal"),
+        (["--player", "alphabet:depth=5"], "Did you mean 'alphabeta'"),
+        (["--player", "random", "--fen", "X"], "FEN"),
+        (["--player", "random", "--rules", "chess"], "Unknown rule set 'chess'"),
+    ],
+)
+def test_command_bestmove_refuses(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bestmove", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+def test_command_match(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    output = tmp_path / "games.pdn"
+    arguments = ["match", "alphabeta:depth=2", "random", "--games", "8", "--seed", "1", "--pdn", str(output)]
+    assert main([*arguments, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["wins"] + document["draws"] + document["losses"] == document["games"] == 8
+    assert document["elo_low"] < document["elo"]
+    games = read_pdn(output.read_text(), CBD)
+    results = [game.result for game in games]
+    assert all(game.error is None for game in games)
+    mine = ["1-0" if game.tags["White"] == "alphabeta:depth=2" else "0-1" for game in games]
+    assert sum(result == won for result, won in zip(results, mine, strict=True)) == document["wins"]
+
+    openings = tmp_path / "openings.txt"
+    openings.write_text("c3-d4 b6-a5\n22-17\n")
+    assert main(["match", "random", "random", "--games", "4", "--openings", str(openings)]) == 0
+    assert "random against random, 4 games in pairs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--games", "5"], "give an even number"),
+        (["--games", "0"], "whole number"),
+        (["--openings", "/no/such/file"], "/no/such/file"),
+        (["--openings", "x", "--random-plies", "3"], "not allowed with"),
+        (["--pdn", "/no/such/folder/x.pdn"], "no folder for this file"),
+        (["--sprt", "9", "1"], "two rising Elo differences"),
+        (["--random-plies", "9999"], "choose fewer"),
+    ],
+)
+def test_command_match_refuses(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["match", "random", "random", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+def test_termination_of_games_is_recorded() -> None:
+    match = play_match(*players("random", "random"), CBD, 40, seed=2)
+    assert Termination.NONE not in {game.termination for game in match.games}
+    assert len({game.termination for game in match.games}) > 1

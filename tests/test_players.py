@@ -1,0 +1,147 @@
+"""Players: legal choices of every kind, reproducible by seed, and specs that are refused in one sentence."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from damas_env.game import Game
+from damas_env.observation import features
+from damas_env.position import Positions
+from damas_env.rules import get_rules
+from damas_rl.checkpoint import network_content, write_checkpoint
+from damas_rl.networks import NetworkConfig, build_network
+from damas_rl.players import MctsPlayer, Player, PlayerError, PolicyPlayer, make_player
+
+CBD = get_rules("cbd")
+
+
+class Material:
+    """A stand-in for a network: all moves alike, value by material."""
+
+    def evaluate(self, boards: np.ndarray, features: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        weights = np.array([1.0, 3.0, -1.0, -3.0])
+        counts = np.array([[int(word).bit_count() for word in row] for row in boards], dtype=np.float64)
+        values = np.tanh(counts @ weights / 4).astype(np.float32)
+        return np.zeros((len(boards), CBD.num_actions), np.float32), values, np.full(len(boards), 30, np.float32)
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(0)
+    config = NetworkConfig(width=16, blocks=1)
+    path = tmp_path_factory.mktemp("network") / "a,b.pt"
+    weights = build_network(config, CBD).state_dict()
+    write_checkpoint(path, {"kind": "network", **network_content(config, weights, CBD)})
+    return path
+
+
+def some_positions(number: int = 20) -> Positions:
+    rng = np.random.default_rng(0)
+    positions = Positions.initial(CBD, number)
+    make = make_player("random", CBD, 1)
+    plies = rng.integers(0, 40, size=number)
+    for ply in range(40):
+        positions.step(make.choose(positions).actions, ply < plies)
+    return positions.take(np.flatnonzero(positions.terminations == 0))
+
+
+def check(player: Player, positions: Positions) -> None:
+    choice = player.choose(positions)
+    size = len(positions)
+    assert choice.actions.shape == choice.values.shape == choice.nodes.shape == (size,)
+    assert (choice.actions.dtype, choice.values.dtype, choice.nodes.dtype) == (np.int16, np.float32, np.int64)
+    assert len(choice.pvs) == size
+    assert positions.masks()[np.arange(size), choice.actions].all()
+    assert (np.abs(choice.values) <= 1).all()
+    for game, line in enumerate(choice.pvs):
+        one = positions.take(np.array([game]))
+        assert not line or line[0] == choice.actions[game]
+        for action in line:
+            one.step(np.array([action]))  # raises if it is not legal
+
+
+@pytest.mark.parametrize("spec", ["random", "alphabeta:depth=2", "alphabeta:nodes=500", "alphabeta:depth=9,ms=5"])
+def test_choices_are_legal(spec: str) -> None:
+    check(make_player(spec, "cbd", 3), some_positions())
+
+
+def test_choices_of_networks_are_legal(network: Path) -> None:
+    for spec in (f"policy:net={network}", f"mcts:net={network},sims=12"):
+        player = make_player(spec, CBD, 0)
+        assert player.name == spec
+        for positions in (some_positions(3), some_positions(20), some_positions(1)):
+            check(player, positions)
+
+
+def test_policy_plays_the_likeliest_legal_move(network: Path) -> None:
+    from damas_rl.checkpoint import load_network
+    from damas_rl.networks import Evaluator
+
+    evaluator = Evaluator(load_network(network)[0])
+    positions = some_positions()
+    logits, values, _ = evaluator.evaluate(positions.boards, features(positions))
+    choice = PolicyPlayer(evaluator).choose(positions)
+    for game in range(len(positions)):
+        legal = positions.actions[game, : positions.counts[game]]
+        assert choice.actions[game] == legal[logits[game, legal].argmax()]
+    np.testing.assert_array_equal(choice.values, values)
+
+
+def test_tree_search_takes_what_is_offered() -> None:
+    """A shot for four men: 22-18 lets Black take one and then takes four."""
+    positions = Game(CBD, "W:W20,22,26,31:B2,5,15,16").positions
+    player = MctsPlayer(CBD, Material(), 400)
+    plain, deep = player.choose(positions), make_player("alphabeta:depth=6", CBD, 0).choose(positions)
+    assert plain.actions[0] == deep.actions[0]
+    assert plain.nodes[0] <= 400
+
+
+def test_equal_seeds_play_alike_and_different_seeds_differ() -> None:
+    positions = Game(CBD, "W:WK1:BK4,12").positions.take(np.zeros(50, dtype=int))
+    for spec in ("random", "alphabeta:depth=1"):
+        one, same, other = (make_player(spec, CBD, seed).choose(positions).actions for seed in (1, 1, 2))
+        np.testing.assert_array_equal(one, same)
+        assert (one != other).any()
+        assert len(set(one.tolist())) > 1
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("", "Unknown player ''"),
+        ("alphbeta:depth=3", "Did you mean 'alphabeta'"),
+        ("alphabeta", "needs a limit: depth=, nodes= or ms="),
+        ("alphabeta:", "needs a limit"),
+        ("alphabeta:dept=3", "unknown key 'dept'. Did you mean 'depth'"),
+        ("alphabeta:depth=0", "depth=0 must be a whole number from 1 to 60"),
+        ("alphabeta:depth=61", "from 1 to 60"),
+        ("alphabeta:depth=-1", "whole number"),
+        ("alphabeta:depth=3.5", "whole number"),
+        ("alphabeta:depth=three", "whole number"),
+        ("alphabeta:ms=99999999999999999999999", "whole number"),
+        ("alphabeta:depth", "does not read like key=value"),
+        ("alphabeta:depth=", "does not read like key=value"),
+        ("alphabeta:depth=3,depth=4", "gives depth= twice"),
+        ("alphabeta:depth=3,", "whole number"),
+        ("random:seed=1", "unknown key 'seed'. random takes no keys"),
+        ("mcts:sims=10", "needs a network"),
+        ("mcts:net=x,simulations=3", "Did you mean 'sims'"),
+        ("policy:net=/no/such/file", "/no/such/file"),
+    ],
+)
+def test_bad_specs_are_refused_in_one_sentence(spec: str, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)) as error:
+        make_player(spec, "cbd", 0)
+    assert "\n" not in str(error.value)
+
+
+def test_network_of_other_rules_is_refused(network: Path) -> None:
+    from dataclasses import replace
+
+    with pytest.raises(PlayerError, match="trained for the rules 'cbd', not for 'mine'"):
+        make_player(f"policy:net={network}", replace(CBD, name="mine"), 0)
+    with pytest.raises(ValueError, match="Unknown rule set"):
+        make_player("random", "chess", 0)
