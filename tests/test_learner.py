@@ -256,6 +256,18 @@ def test_resuming_equals_going_on_bit_for_bit():
     assert third.state_dict()["optimizer"]["param_groups"][0]["weight_decay"] == 0.3
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_gpu_learns_what_the_cpu_learns():
+    buffer = buffer_of(random_records(CBD, 128))
+    on_cpu, on_gpu = learner_of(), Learner(copy.deepcopy(learner_of().net), EXACT, "cuda")
+    one, other = (learner.train(buffer, rng(), 10) for learner in (on_cpu, on_gpu))
+    assert one["loss"] == pytest.approx(other["loss"], rel=1e-2)
+    resumed = learner_of()
+    resumed.load_state_dict(on_gpu.state_dict())
+    assert resumed.steps == 10
+    assert np.isfinite(resumed.train(buffer, rng(), 1)["loss"])
+
+
 def test_state_of_another_network_is_refused():
     with pytest.raises(RuntimeError):
         learner_of("resmlp").load_state_dict(learner_of("resconv").state_dict())

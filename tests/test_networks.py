@@ -106,6 +106,22 @@ def test_bfloat16_is_close(kind):
     assert 0 < np.abs(rounded[1] - exact[1]).max() < 0.1
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("kind", KINDS)
+def test_gpu_agrees_with_cpu_from_several_threads(kind):
+    net, positions = stirred(kind), random_positions(CBD, 300)
+    scalars = features(positions)
+    expected = Evaluator(net, "cpu", "float32").evaluate(positions.boards, scalars)
+    evaluator = Evaluator(net, "cuda", "float32")
+    with ThreadPoolExecutor(3) as pool:
+        jobs = [pool.submit(evaluator.evaluate, positions.boards, scalars) for _ in range(12)]
+        for job in jobs:
+            for one, other in zip(expected, job.result(), strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-3)
+    rounded = Evaluator(net, "cuda", "bfloat16").evaluate(positions.boards, scalars)
+    assert np.abs(rounded[1] - expected[1]).max() < 0.1
+
+
 def test_value_is_win_minus_loss_of_the_side_to_move():
     net, positions = stirred("resmlp"), Positions.initial(CBD, 1)
     with torch.no_grad():
