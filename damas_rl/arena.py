@@ -311,7 +311,15 @@ def _pdn_game(game: MatchGame, rules: RuleSet, event: str, number: int) -> PdnGa
     return PdnGame(rules, list(replayed.moves), tags, result_of(replayed.outcome(), rules), game.opening.fen)
 
 
-def run_ladder(evaluator: Evaluate, rules: RuleSet, config: ArenaConfig, games: int, seed: int) -> list[MatchScore]:
+def run_ladder(
+    evaluator: Evaluate,
+    rules: RuleSet,
+    config: ArenaConfig,
+    games: int,
+    seed: int,
+    progress: Callable[[int, int], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> list[MatchScore]:
     """Measures a network, playing with tree search, against each opponent of the ladder.
 
     Args:
@@ -320,6 +328,8 @@ def run_ladder(evaluator: Evaluate, rules: RuleSet, config: ArenaConfig, games: 
         config: opponents, simulations and openings.
         games: against each opponent, an even number.
         seed: of openings and opponents; all opponents play the same openings.
+        progress: called with (games finished, games in all) as the measurement goes on.
+        stop: asked once a ply; True ends the measurement, and the games in hand are dropped.
 
     Returns:
         one result for each opponent, in the order of ``config.ladder``.
@@ -335,7 +345,14 @@ def run_ladder(evaluator: Evaluate, rules: RuleSet, config: ArenaConfig, games: 
     pairs = [Pair(player, opponent, opening) for opening in openings for opponent in opponents]
     finished: list[list[MatchGame]] = [[] for _ in opponents]
     for start in range(0, len(pairs), MAX_BATCH // 2):
-        played = play_pairs(pairs[start : start + MAX_BATCH // 2], rules) or []
+
+        def report(over: int, before: int = 2 * start) -> None:
+            if progress:
+                progress(before + over, 2 * len(pairs))
+
+        played = play_pairs(pairs[start : start + MAX_BATCH // 2], rules, report, stop)
+        if played is None:
+            break
         for number, game in enumerate(played, 2 * start):
             finished[number // 2 % len(opponents)].append(game)
     seconds = (time.perf_counter() - started) / len(opponents)

@@ -257,5 +257,6 @@ def rules_from(content: Mapping[str, Any], path: Path) -> RuleSet:
 
 def _draw_law(saved: Mapping[str, Any]) -> DrawLaw:
     """A draw law from plain types."""
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in saved.items()}
-    return DrawLaw(**{**values, "termination": Termination(saved["termination"])})
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in saved.items()}
+    values["termination"] = Termination(saved["termination"])
+    return DrawLaw(**values)

@@ -76,7 +76,9 @@ def main(arguments: Sequence[str]) -> int:
         0 when the run is finished, 2 with one line on stderr for anything that the user can mend, 128 + the number
         of the signal when the run was stopped (everything is saved then).
     """
-    console = Console(soft_wrap=True)
+    console = Console()
+    if not console.is_terminal:
+        console.width = 120
     try:
         if {"-h", "--help"} & set(arguments):
             rest = [text for text in arguments if text not in ("-h", "--help")]

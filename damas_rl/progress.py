@@ -121,7 +121,7 @@ def plain_line(status: Status) -> str:
     """One line of text."""
     parts = [
         f"{status.fraction:4.0%}",
-        f"{status.phase}",
+        f"{status.phase} {status.done:.0%}",
         f"iteration {status.iteration}",
         f"{status.games:,} games",
         f"{status.positions:,} positions",

@@ -50,14 +50,12 @@ def ladder_table(entry: Mapping[str, Any]) -> Table:
     """A measurement as a table."""
     title = f"Ladder after iteration {entry['iteration']}, {entry['games']} games each"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    for heading in ("opponent", "won", "drawn", "lost", "score", "Elo (95 %)", "distinct"):
+    for heading in ("opponent", "won-drawn-lost", "score", "Elo (95 %)", "distinct"):
         table.add_column(heading, justify="left" if heading == "opponent" else "right", no_wrap=True)
     for opponent, rung in entry["rungs"].items():
         table.add_row(
             opponent,
-            str(rung["wins"]),
-            str(rung["draws"]),
-            str(rung["losses"]),
+            f"{rung['wins']}-{rung['draws']}-{rung['losses']}",
             f"{rung['score']:.1%}",
             f"{rung['elo']:+.0f} ({rung['low']:+.0f} to {rung['high']:+.0f})",
             f"{rung['distinct']:.0%}",

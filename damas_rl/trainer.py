@@ -98,6 +98,9 @@ class Trainer:
             FloatingPointError: weights, losses or values are no numbers any more.
         """
         self.metrics = MetricsLog(self.run_directory.metrics, self.run_directory.events, self.counts.iteration)
+        self._show_counts()
+        if self.ladder:
+            self._show_ladder()
         try:
             self._warm_up()
             if not self.counts.iteration:
@@ -107,6 +110,8 @@ class Trainer:
                 trainer, counts = self.config.trainer, self.counts
                 if counts.seconds - counts.evaluated >= 60 * trainer.evaluate_minutes and self.fraction < 1.0:
                     self._measure(self.config.arena.games)
+                    self._tick()
+                    counts.evaluated = counts.seconds
                 if counts.seconds - counts.saved >= 60 * trainer.checkpoint_minutes:
                     self._save()
             self._tick()
@@ -114,6 +119,8 @@ class Trainer:
                 self._save()
             if not self.stop:
                 self._measure(self.config.arena.final_games)
+                self._clock = time.monotonic()  # the closing measurement is not part of the budget
+            if not self.stop:
                 self.counts.measured = True
                 self._save()
         finally:
@@ -124,10 +131,9 @@ class Trainer:
     def fraction(self) -> float:
         """Share of the budget that is used up."""
         config, counts = self.config, self.counts
-        return max(
-            counts.seconds / (60 * config.minutes) if config.minutes else 0.0,
-            counts.iteration / config.iterations if config.iterations else 0.0,
-        )
+        by_time = counts.seconds / (60 * config.minutes) if config.minutes else 0.0
+        by_count = counts.iteration / config.iterations if config.iterations else 0.0
+        return min(1.0, max(by_time, by_count))
 
     def _warm_up(self) -> None:
         """Compiles the kernels, which takes a while once per machine, before the clock starts."""
@@ -148,9 +154,17 @@ class Trainer:
         started = time.perf_counter()
         self._phase("self-play")
         self.evaluator.update(self.learner.averaged)
-        batch = self.selfplay.run(self.evaluator, config.trainer.positions_per_iteration, self._played)
+        played = 0
+
+        def report(plies: int) -> None:
+            nonlocal played
+            played += plies
+            self._phase("self-play", played / config.trainer.positions_per_iteration)
+
+        batch = self.selfplay.run(self.evaluator, config.trainer.positions_per_iteration, report)
         self.replay.add(batch.records)
         counts.iteration += 1
+        counts.measured = False
         counts.positions += batch.plies
         counts.games += len(batch.games)
         self.sample = batch.games[: config.trainer.sample_games] or self.sample
@@ -158,9 +172,6 @@ class Trainer:
         losses = self._learn()
         self._tick()
         self._log(batch, losses, learning - started, time.perf_counter() - learning)
-
-    def _played(self, plies: int) -> None:
-        self._phase("self-play", plies / self.config.trainer.positions_per_iteration)
 
     def _learn(self) -> dict[str, float]:
         """Takes the learner steps that the records collected so far allow; their mean figures."""
@@ -173,21 +184,30 @@ class Trainer:
     def _measure(self, games: int) -> None:
         """Plays the ladder with the averaged network, keeps that network, and names the best one so far."""
         counts, folder = self.counts, self.run_directory
-        self._phase(f"measuring ({games} games a rung)")
+        phase = f"measuring ({games} games a rung)"
+        self._phase(phase)
         self.evaluator.update(self.learner.averaged)
         seed = int(np.random.SeedSequence((self.config.seed, counts.iteration)).generate_state(1)[0])
-        matches = run_ladder(self.evaluator, self.rules, self.config.arena, games, seed)
+        matches = run_ladder(
+            self.evaluator,
+            self.rules,
+            self.config.arena,
+            games,
+            seed,
+            progress=lambda over, total: self._phase(phase, over / total),
+            stop=lambda: bool(self.stop),
+        )
+        if self.stop:
+            return
         name = f"net-{counts.iteration:07d}.pt"
         write_checkpoint(folder.networks / name, {"kind": "network", **self._network_content()})
         rungs = {match.opponent: asdict(match) | {"score": match.score} for match in matches}
+        seconds = sum(rung.pop("seconds") for rung in rungs.values())
         self.ladder.append({"iteration": counts.iteration, "network": name, "games": games, "rungs": rungs})
         atomic_write(folder.path / "best", [f"{best_network(self.ladder)}\n".encode()])
+        timed = {"training": counts.seconds, "seconds": seconds}
+        self.metrics.write("ladder", counts.iteration, {"ladder": rungs, "games": games, "time": timed})
         self._show_ladder()
-        self._tick()
-        counts.evaluated = counts.seconds
-        self.metrics.write(
-            "ladder", counts.iteration, {"ladder": rungs, "games": games, "time": {"seconds": counts.seconds}}
-        )
 
     def _save(self) -> None:
         """Writes a checkpoint and sample games."""
@@ -235,11 +255,11 @@ class Trainer:
     def _phase(self, phase: str, done: float = 0.0) -> None:
         """Tells people what is going on."""
         status, counts, config = self.progress.status, self.counts, self.config
-        running = time.monotonic() - self._clock
+        seconds = counts.seconds + time.monotonic() - self._clock
         status.phase, status.done, status.fraction = phase, done, self.fraction
         if config.minutes:
-            status.seconds_left = max(0.0, 60 * config.minutes - counts.seconds - running)
-            status.fraction = max(status.fraction, (counts.seconds + running) / (60 * config.minutes))
+            status.seconds_left = max(0.0, 60 * config.minutes - seconds)
+            status.fraction = max(status.fraction, min(1.0, seconds / (60 * config.minutes)))
         self.progress.refresh()
 
     def _log(
@@ -263,8 +283,7 @@ class Trainer:
             "time": timed,
         }
         self.metrics.write("iteration", counts.iteration, values)
-        status.iteration, status.games, status.positions = counts.iteration, counts.games, counts.positions
-        status.steps, status.rows = self.learner.steps, replay.window
+        self._show_counts()
         if learned:
             status.losses = {name: learned[f"{name}_loss"] for name in ("policy", "value", "moves_left")}
         status.positions_per_second = timed["positions_per_second"]
@@ -284,6 +303,11 @@ class Trainer:
         self.progress.console.print(ladder_table(self.ladder[-1]))
         say(f"Self-play ran at {self.progress.status.speed_share:.0%} of the network's own speed.")
         say(what_next(path, best_network(self.ladder)))
+
+    def _show_counts(self) -> None:
+        status, counts = self.progress.status, self.counts
+        status.iteration, status.games, status.positions = counts.iteration, counts.games, counts.positions
+        status.steps, status.rows = self.learner.steps, self.replay.window
 
     def _show_ladder(self) -> None:
         histories = {

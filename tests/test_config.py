@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -28,23 +29,28 @@ def leaves(section, prefix=""):
 
 TINY = compose.load(["experiment=tiny"])
 
-# Where numbers and text offer no other possible value by themselves.
-OTHER = {
-    "device": "cpu",
-    "precision": "bfloat16",
-    "network.kind": "resconv",
-    "search.kind": "puct",
-    "arena.ladder": ("random",),
-}
+# Where a key's type tells nothing of other possible values.
+OTHER = {"search.kind": "puct", "arena.ladder": ("random",)}
 
 # One rule set cannot be changed into another one before there are two.
 FIXED = {"rules.name"} if len(RULE_SETS) == 1 else set()
+
+
+def kind_of(key):
+    """The annotated type of a key."""
+    kind = RunConfig
+    for name in key.split("."):
+        kind = get_type_hints(kind)[name]
+    return kind
 
 
 def other(key, value):
     """Another possible value for a key."""
     if key in OTHER:
         return OTHER[key]
+    kind = kind_of(key)
+    if get_origin(kind) is Literal:
+        return next(choice for choice in get_args(kind) if choice != value)
     if isinstance(value, bool):
         return not value
     if isinstance(value, str):

@@ -32,15 +32,26 @@ def train(*words):
     return launch.main(words)
 
 
-def start(*words):
-    """train.py with these words in a process of its own."""
-    command = [sys.executable, str(ROOT / "train.py"), *words]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+@pytest.fixture
+def start():
+    """Starts train.py with some words in a process of its own, which does not outlive the test."""
+    started = []
+
+    def launch_process(*words):
+        command = [sys.executable, str(ROOT / "train.py"), *words]
+        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        return started[-1]
+
+    yield launch_process
+    for process in started:
+        process.kill()
+        process.communicate()
 
 
 def wait_for_iterations(run, count):
-    """Waits until a run has written the metrics of some iterations."""
-    for _ in range(1200):
+    """Waits until a run has written the metrics of some iterations; kernels may have to be compiled before."""
+    deadline = time.monotonic() + 240
+    while time.monotonic() < deadline:
         if run.joinpath("metrics.jsonl").exists() and len(iterations(run)) >= count:
             return
         time.sleep(0.05)
@@ -106,7 +117,7 @@ def test_one_seed_gives_equal_runs_and_two_seeds_differ(finished, tmp_path):
     assert iterations(tmp_path / "other") != iterations(finished)[:2]
 
 
-def test_kill_and_resume_equals_an_undisturbed_run(finished, tmp_path):
+def test_kill_and_resume_equals_an_undisturbed_run(finished, tmp_path, start):
     run = tmp_path / "killed"
     process = start("experiment=tiny", "iterations=6", f"run_dir={run}")
     wait_for_iterations(run, 3)
@@ -118,7 +129,7 @@ def test_kill_and_resume_equals_an_undisturbed_run(finished, tmp_path):
     assert same(learned(run), learned(finished))
 
 
-def test_interrupt_saves_says_how_to_go_on_and_resumes(finished, tmp_path):
+def test_interrupt_saves_says_how_to_go_on_and_resumes(finished, tmp_path, start):
     run = tmp_path / "interrupted"
     process = start("experiment=tiny", "iterations=6", "trainer.checkpoint_minutes=60", f"run_dir={run}")
     wait_for_iterations(run, 2)
