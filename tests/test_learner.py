@@ -17,7 +17,7 @@ from learning_cases import BIG, random_positions, random_records
 
 CBD = get_rules("cbd")
 NETWORKS = {
-    "resmlp": NetworkConfig("resmlp", width=64, blocks=1, local=16, pair=8),
+    "resmlp": NetworkConfig("resmlp", width=64, blocks=1, local=16, local_blocks=0, pair=8),
     "resconv": NetworkConfig("resconv", width=16, blocks=2, pair=8),
 }
 EXACT = LearnerConfig(batch_size=64, warmup_steps=10, precision="float32", average=0.9, q_mix=0.0, weight_decay=0.0)

@@ -11,7 +11,7 @@ from damas_env.observation import features
 from damas_env.position import Positions
 from damas_env.rules import get_rules
 from damas_rl.networks import Evaluator, NetworkConfig, NetworkError, PolicyValueNet, build_network, choose_device
-from damas_rl.networks.base import neighbours
+from damas_rl.networks.squares import neighbours
 from learning_cases import BIG, random_positions
 
 CBD = get_rules("cbd")
@@ -21,7 +21,7 @@ KINDS = ("resmlp", "resconv")
 def stirred(kind, rules=CBD, seed=0) -> PolicyValueNet:
     """A small network without the zeros that a fresh one starts with, so that every weight matters."""
     torch.manual_seed(seed)
-    net = build_network(NetworkConfig(kind=kind, width=32, blocks=2, local=8), rules)
+    net = build_network(NetworkConfig(kind=kind, width=32, blocks=2, local=8, local_blocks=1), rules)
     with torch.no_grad():
         for weights in net.parameters():
             weights.add_(torch.randn_like(weights) * 0.1)

@@ -6,34 +6,12 @@ from torch.nn import functional
 
 from damas_env.observation import NUM_FEATURES
 from damas_env.rules import RuleSet
-from damas_rl.networks.base import LocalStem, Neighbourhood, PairPolicy, PolicyValueNet, zeroed
+from damas_rl.networks.base import PolicyValueNet, zeroed
 from damas_rl.networks.config import NetworkConfig
+from damas_rl.networks.squares import LocalStem, PairPolicy, SquareBlock
 
 _SUMMARY_CHANNELS = 16
 """Channels of each square that reach the outcome and moves-left outputs."""
-
-
-class SquareBlock(nn.Module):
-    """A residual block: the four diagonal neighbours, then what the whole board looks like, then a second layer.
-
-    Only the playable squares exist here, so the convolution is one matrix product over [B * S, 5 * C]. The mean and
-    the maximum over the board carry what is far away (flying kings, the balance of material) to every square.
-    """
-
-    def __init__(self, size: int, channels: int) -> None:
-        super().__init__()
-        self.norm = nn.LayerNorm(channels)
-        self.around = Neighbourhood(size, reach=1)
-        self.inner = nn.Linear(self.around.taps * channels, channels)
-        self.pooled = zeroed(nn.Linear(2 * channels, channels))
-        self.outer = zeroed(nn.Linear(channels, channels))
-
-    def forward(self, squares: Tensor) -> Tensor:
-        """[B, S, C] -> [B, S, C]."""
-        hidden = self.inner(self.around(self.norm(squares)))
-        board = torch.cat((hidden.mean(dim=1), hidden.amax(dim=1)), dim=1)
-        hidden = functional.relu(hidden + self.pooled(board).unsqueeze(1))
-        return squares + self.outer(hidden)
 
 
 class ResConv(PolicyValueNet):
@@ -47,7 +25,7 @@ class ResConv(PolicyValueNet):
         super().__init__(config, rules, rules.num_squares * _SUMMARY_CHANNELS)
         self.stem = LocalStem(rules.size, config.width)
         self.enter = nn.Linear(NUM_FEATURES, config.width)
-        self.blocks = nn.Sequential(*(SquareBlock(rules.size, config.width) for _ in range(config.blocks)))
+        self.blocks = nn.Sequential(*(SquareBlock(rules.size, config.width, pooled=True) for _ in range(config.blocks)))
         self.norm = nn.LayerNorm(config.width)
         self.pairs = PairPolicy(config.width, config.pair)
         self.pair_bias = nn.Parameter(torch.zeros(rules.num_squares**2))
