@@ -21,7 +21,7 @@ def measurements(run: Path) -> list[tuple[float, dict[str, float]]]:
         entry = json.loads(line)
         if "ladder" in entry:
             scores = {opponent: rung["score"] for opponent, rung in entry["ladder"].items()}
-            points.append((entry["time"]["seconds"] / 60, scores))
+            points.append((entry["time"]["training"] / 60, scores))
     return points
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
+
 from damas_env.observation import NUM_FEATURES, fill_features
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
-from numpy.typing import NDArray
-
 from damas_rl.search import tree
 
 
@@ -147,7 +147,7 @@ class Search:
             raise ValueError("A finished game cannot be searched.")
         budget = np.broadcast_to(np.asarray(simulations, dtype=np.int32), (size,))
         if budget.max() > self.simulations or budget.min() < 1:
-            raise ValueError(f"This search runs 1 to {self.simulations} simulations, not {budget.min()}–{budget.max()}.")
+            raise ValueError(f"This search runs 1 to {self.simulations} simulations a move, not {budget.max()}.")
         spec, tables = self.rules.spec, self.rules.tables
         tree.plant(
             spec, tables, self.trees, self._leaves, positions.boards, positions.counters, positions.plies,

@@ -3,9 +3,9 @@
 A tree is a pool of nodes and a pool of edges of fixed size; node 0 is the root. Legal moves become edges as soon as
 a node is created; their priors follow when the network has answered. Values:
 
-* ``node_value`` sums values for the side to move **in** the node, ``edge_value`` for the side that **chooses** the
+* ``value`` sums values for the side to move **in** the node, ``edge_value`` for the side that **chooses** the
   edge (the side to move in its parent). The backup flips the sign once per ply, since players always alternate.
-* A proof (``node_proven``) is for the side to move in the node: a node with a lost child is won; a node all of whose
+* A proof (``proven``) is for the side to move in the node: a node with a lost child is won; a node all of whose
   children are proven takes the best of them (Winands, Björnsson and Saito, "Monte-Carlo Tree Search Solver", 2008).
 
 Draw counters and repetitions are those of the real path: each node knows its ancestors and the game's history before
@@ -106,7 +106,7 @@ class Scales(NamedTuple):
 
 
 def new_trees(rules: RuleSet, games: int, nodes: int) -> Trees:
-    """Empty pools; about 200 bytes a node with its edges."""
+    """Empty pools; about 600 bytes a node with its edges."""
     edges = 14 * nodes + rules.max_moves
     pools = {
         "boards": ((nodes, 4), np.uint64), "counters": ((nodes, MAX_COUNTERS), np.int16), "keys": ((nodes,), np.uint64),
@@ -167,9 +167,9 @@ def _earlier_occurrences(trees, game, node, reversible):
 
 @kernel
 def _fill_node(spec, tables, trees, game, node, moves, stack):
-    """Edges and termination of a node whose boards, counters, plies and repetitions are set; returns its value.
+    """Edges and termination of a node whose boards, counters, plies and repetitions are set.
 
-    The returned pair is (termination, value for the side to move).
+    Returns (whether the game is over there, value for the side to move if so).
     """
     a, b = trees.boards[game, node, 0], trees.boards[game, node, 1]
     c, d = trees.boards[game, node, 2], trees.boards[game, node, 3]
@@ -329,7 +329,7 @@ def _choose_gumbel(trees, scales, game):
     best, best_score, fewest = first, -math.inf, np.int64(1 << 60)
     for edge in range(first, first + count):
         fewest = min(fewest, trees.edge_visits[game, edge] + trees.in_flight[game, edge])
-    for attempt in range(2):
+    for _ in range(2):
         for edge in range(first, first + count):
             if trees.edge_visits[game, edge] + trees.in_flight[game, edge] != wanted:
                 continue
@@ -535,8 +535,7 @@ def read_roots(trees, scales, games, actions, counts, visits, qualities, priors,
 
 @kernel
 def _excluded(trees, game, edge, proof):
-    """True if the proofs rule a root edge out: it loses while something better is possible, or it is not the
-    proven best."""
+    """True if proofs rule a root edge out: it loses where others may not, or is not as good as the proven result."""
     child = trees.child[game, edge]
     known = UNKNOWN if child < 0 else trees.proven[game, child]
     if proof == WIN:

@@ -15,13 +15,19 @@ from numba import njit, types
 from numba.extending import NativeValue, intrinsic, models, register_model, typeof_impl, unbox
 
 
+_RULES_FOLDER = Path(__file__).parent
+
+
 @cache
 def _sources_digest(folder: Path) -> str:
-    """Digest of every file in ``folder`` that defines a kernel."""
+    """Digest of the files that kernels of ``folder`` are made from: all of ``damas_env``, elsewhere those with kernels.
+
+    Constants of ``damas_env`` (flags, tables of the board, numbers of terminations) are compiled into kernels.
+    """
     digest = hashlib.sha256()
     for path in sorted(folder.glob("*.py")):
         text = path.read_bytes()
-        if b"@kernel" in text:
+        if folder == _RULES_FOLDER or b"@kernel" in text or b"@intrinsic" in text:
             digest.update(text)
     return digest.hexdigest()
 
@@ -30,11 +36,11 @@ def kernel(function: Callable[..., Any]) -> Any:
     """Compiles ``function`` with Numba: no Python objects, GIL released, machine code cached on disk.
 
     Numba's cache looks at the file of the outermost function only, although the functions that it calls, which
-    may live in other files, are compiled into it. Here a cached kernel is valid only while the text of *all*
-    kernel files of its own folder and of ``damas_env`` is unchanged.
+    may live in other files, are compiled into it. Here a cached kernel is valid only while the text of all kernel
+    files of its own folder and of ``damas_env`` is unchanged.
     """
     dispatcher = njit(cache=True, nogil=True, error_model="numpy")(function)
-    folders = {Path(__file__).parent, Path(function.__code__.co_filename).parent}
+    folders = {_RULES_FOLDER, Path(function.__code__.co_filename).parent}
     stamp = "".join(_sources_digest(folder) for folder in sorted(folders))
     dispatcher._cache._cache_file._source_stamp = stamp
     return dispatcher

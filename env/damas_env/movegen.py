@@ -6,7 +6,7 @@ a move is one uint64 code (see :func:`pack`). Capture chains are searched with a
 
 import numpy as np
 
-from damas_env.board import DOWN_LEFT, DOWN_RIGHT, GEOMETRY, RAYS_6, RAYS_8, RAYS_10, UP_LEFT, UP_RIGHT
+from damas_env.board import DOWN_LEFT, GEOMETRY, RAYS_6, RAYS_8, RAYS_10, UP_LEFT, UP_RIGHT
 from damas_env.kernel import flags_of, highest, kernel, lowest, popcount, reverse_bits
 from damas_env.rules import (
     FLYING_KINGS,

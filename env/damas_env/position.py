@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def in_chunks(function: Callable[..., Any], size: int, *arguments: Any) -> None:
         return
     edges = [size * part // parts for part in range(parts + 1)]
     pool = _pool(parts)
-    jobs = [pool.submit(function, start, end, *arguments) for start, end in zip(edges, edges[1:], strict=False)]
+    jobs = [pool.submit(function, start, end, *arguments) for start, end in pairwise(edges)]
     for job in jobs:
         job.result()
 
