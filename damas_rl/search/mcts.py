@@ -157,9 +157,7 @@ class Search:
         if rng is not None:
             self._add_noise(rng, positions.counts)
         while True:
-            found = tree.select(
-                spec, tables, self.trees, self._scales, self._leaves, size, self.config.leaves_per_tree
-            )
+            found = tree.select(spec, tables, self.trees, self._scales, self._leaves, size, self.config.leaves_per_tree)
             if found == 0:
                 break
             self._evaluate(found)

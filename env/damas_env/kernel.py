@@ -14,7 +14,6 @@ from typing import Any
 from numba import njit, types
 from numba.extending import NativeValue, intrinsic, models, register_model, typeof_impl, unbox
 
-
 _RULES_FOLDER = Path(__file__).parent
 
 

@@ -108,9 +108,7 @@ def _advance(
         repeatable = events & (EVENT_CAPTURE | EVENT_MAN_MOVE) == 0
         length, seen = remember(history[game], history_len[game], repeatable, key(a, b, c, d))
         history_len[game], repetitions[game] = length, seen
-        _refresh(
-            spec, tables, game, boards, counters, plies, repetitions, moves, actions, counts, terminations, stack
-        )
+        _refresh(spec, tables, game, boards, counters, plies, repetitions, moves, actions, counts, terminations, stack)
 
 
 @kernel
@@ -126,9 +124,7 @@ def _set_up(
         counters[game] = 0
         plies[game], repetitions[game], history_len[game] = 0, 0, 1
         history[game, 0] = key(boards[game, 0], boards[game, 1], boards[game, 2], boards[game, 3])
-        _refresh(
-            spec, tables, game, boards, counters, plies, repetitions, moves, actions, counts, terminations, stack
-        )
+        _refresh(spec, tables, game, boards, counters, plies, repetitions, moves, actions, counts, terminations, stack)
 
 
 @kernel
