@@ -7,7 +7,7 @@ further moves that share their (from, to) have ``S * S + k``, k counting them in
 import numpy as np
 
 from damas_env.board import VIEW_6, VIEW_8, VIEW_10
-from damas_env.kernel import flags_of, kernel, lowest
+from damas_env.kernel import flags_of, kernel
 from damas_env.movegen import move_from, move_to
 from damas_env.rules import SIZE_MASK
 
@@ -47,14 +47,3 @@ def find(actions, count, action):
         if actions[index] == action:
             return index
     return -1
-
-
-@kernel
-def captured_views(spec, captured, out):
-    """Writes the view squares of a captured set into ``out`` (int64) and returns their number."""
-    count = 0
-    while captured != np.uint64(0):
-        out[count] = view_square(spec, lowest(captured))
-        captured &= captured - np.uint64(1)
-        count += 1
-    return count

@@ -233,14 +233,6 @@ class RuleSet:
         return limits
 
     @cached_property
-    def number_of_view(self) -> np.ndarray:
-        """int64[num_squares]: the number of each square of White's view."""
-        half = self.size // 2
-        view = np.arange(self.num_squares)
-        seen = view // half * half + (half - 1 - view % half if self.mirrored else view % half)
-        return seen + 1 if self.square_one == "top_left" else self.num_squares - seen
-
-    @cached_property
     def initial_boards(self) -> np.ndarray:
         """uint64[4]: the starting position; it looks the same to both sides."""
         geometry = GEOMETRY[self.size]
