@@ -20,6 +20,7 @@ from damas_rl.cli.common import (
     add_rules,
     outcome_text,
     print_json,
+    push_moves,
     read_bytes,
     show,
     whole_number,
@@ -98,11 +99,7 @@ def _bestmove(arguments: argparse.Namespace) -> None:
     from damas_rl.players import make_player
 
     game = Game(arguments.rules, arguments.fen)
-    for number, text in enumerate((arguments.moves or "").split(), 1):
-        try:
-            game.push(text)
-        except ValueError as error:
-            raise CommandError(f"ply {number}: {error}") from None
+    push_moves(game, arguments.moves or "")
     if outcome := game.outcome():
         raise CommandError(f"there is no move to choose: {outcome_text(outcome)}")
     player = make_player(arguments.player, game.rules, _seeds(arguments.seed or 0, 1)[0])
@@ -241,4 +238,4 @@ def _play(arguments: argparse.Namespace) -> None:
         color = "WB"[seeds[2] % 2]
     opponent = make_player(arguments.opponent, game.rules, seeds[0])
     adviser = make_player("alphabeta:depth=9", game.rules, seeds[1])
-    TerminalGame(game, opponent, adviser, color, Console()).run()
+    TerminalGame(game, opponent, adviser, color, Console(highlight=False)).run()

@@ -73,7 +73,8 @@ class TerminalGame:
         self._farewell()
 
     def _read(self) -> str:
-        line = self._console.input(self._prompt()).strip()
+        # Not the console's own input(): with this one, line editing knows how long the prompt is.
+        line = input(self._prompt()).strip()
         if not sys.stdin.isatty():
             self._console.print(line, markup=False, highlight=False)
         return line

@@ -1,0 +1,230 @@
+"""The terminal game: moves in both notations, undo, hint, resignation, saving, endings, and polite ends."""
+
+import io
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from damas_env.game import Game
+from damas_env.notation import read_pdn
+from damas_env.rules import get_rules
+from damas_rl.cli import main
+from damas_rl.play.terminal import TerminalGame
+from damas_rl.players import make_player
+
+CBD = get_rules("cbd")
+START = Game(CBD)
+
+
+class Script(io.StringIO):
+    """Standard input with given lines; raises KeyboardInterrupt at a line ``^C``."""
+
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]
+        line = super().readline(size)
+        if line.strip() == "^C":
+            raise KeyboardInterrupt
+        return line
+
+
+@pytest.fixture
+def play(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    def run(*lines: str, fen: str | None = None, color: str = "W", opponent: str = "alphabeta:depth=2") -> str:
+        output = io.StringIO()
+        monkeypatch.setattr(sys, "stdin", Script("".join(f"{line}\n" for line in lines)))
+        console = Console(file=output, width=100, force_terminal=False)
+        monkeypatch.setattr(sys, "stdout", output)
+        game = TerminalGame(
+            Game(CBD, fen), make_player(opponent, CBD, 1), make_player("alphabeta:depth=4", CBD, 1), color, console
+        )
+        game.run()
+        run.game = game  # type: ignore[attr-defined]
+        return output.getvalue()
+
+    yield run
+
+
+def test_moves_are_read_in_every_notation(play) -> None:  # type: ignore[no-untyped-def]
+    for text in ("22-18", "c3-d4", "c3d4", "cd4", "3"):
+        output = play(text, "quit")
+        moves = play.game.game.moves
+        assert (moves[0].frm, moves[0].to) == (22, 18)
+        assert len(moves) == 2
+        assert "Black plays" in output
+        assert " 3  c3-d4 (22-18)" in output
+        assert "The moves were: 1. c3-d4 " in output
+        assert output.endswith("Goodbye.\n")
+
+
+def test_wrong_moves_are_explained_and_change_nothing(play) -> None:  # type: ignore[no-untyped-def]
+    output = play("22-10", "hello", "", "99", "undo", "hint please", "quit")
+    assert "'22-10' is illegal" in output
+    assert "'hello' is not a move" in output
+    assert "'99' is not a move" in output
+    assert "You have not moved yet" in output
+    assert not play.game.game.moves
+    assert "The moves were" not in output
+
+
+def test_undo_goes_back_to_the_own_turn(play) -> None:  # type: ignore[no-untyped-def]
+    play("22-18", "undo", "quit")
+    assert not play.game.game.moves
+    play("22-18", "1", "undo", "quit")
+    assert play.game.game.ply == 2
+    play("undo", "1", "undo", "quit", color="B")
+    assert play.game.game.ply == 1  # White's first move stays
+    output = play("1", "undo", "quit", fen="W:W29,18:B14,5")  # undo after the game may be over
+    assert play.game.game.fen() == "W:W18,29:B5,14"
+    assert output.count("You must capture.") >= 1
+
+
+def test_the_board_is_turned_for_black(play) -> None:  # type: ignore[no-untyped-def]
+    output = play("flip", "quit", color="B")
+    assert "You play Black" in output
+    first, second = (output.index(files) for files in ("h  g  f", "a  b  c"))
+    assert first < second
+
+
+def test_hint_is_a_legal_move_in_both_notations(play) -> None:  # type: ignore[no-untyped-def]
+    output = play("hint", "quit", fen="W:WK29,K30:BK22")
+    assert "Hint: a1xd4 (29x18)" in output or "Hint: " in output
+    hint = output.split("Hint: ")[1].split(" (")[0]
+    assert hint in {
+        Game(CBD, "W:WK29,K30:BK22").san(move, "algebraic") for move in Game(CBD, "W:WK29,K30:BK22").legal_moves()
+    }
+    assert "value +1.00" in output
+
+
+def test_resignation_and_its_undo(play) -> None:  # type: ignore[no-untyped-def]
+    output = play("resign", "22-18", "undo", "22-18", "quit")
+    assert "Black wins: White resigns." in output
+    assert "The game is over: undo, save FILE or quit." in output
+    assert play.game.game.ply == 2
+    assert "White wins: Black resigns." in play("resign", "quit", color="B")
+
+
+@pytest.mark.parametrize(
+    ("fen", "moves", "sentence"),
+    [
+        ("W:WK29,K30:BK22", ["1"], "White wins: Black has no piece left. Well played!"),
+        ("W:W21,30:B13,9", ["21-17"], ""),
+        ("W:WK18,30:B21", ["18-25"], "White wins: Black has no legal move. Well played!"),
+        ("B:W21:B17,14,10", [], "Black wins: White has no legal move."),
+    ],
+)
+def test_endings_are_told_in_a_sentence(play, fen: str, moves: list[str], sentence: str) -> None:  # type: ignore[no-untyped-def]
+    output = play(*moves, "moves", fen=fen)
+    assert sentence in output
+    assert "End of input." in output
+
+
+def test_draw_counters_and_draws_are_shown(play) -> None:  # type: ignore[no-untyped-def]
+    shuffle = ["32-28", "28-32"] * 12
+    output = play(*shuffle, fen="W:WK32,21:BK1,5,13")
+    assert "2 of 40 kings-only plies" in output
+    output = play(*(["1"] * 40), fen="W:WK29:BK1")
+    assert "of 10 ending plies" in output
+    assert "Draw: " in output
+    assert play.game.outcome().winner is None
+
+
+def test_save_and_read_again(play, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "my game.pdn"
+    output = play("1", "1", f"save {path}", "1", f"save {path}", "save", "save /no/such/folder/x.pdn", "quit")
+    assert output.count(f"The game is in {path}.".replace("\n", "")) == 2
+    assert "Say where: save FILE." in output
+    assert "could not be written: no such file or directory." in output
+    assert "The moves were" not in output
+    (game,) = read_pdn(path.read_text(), CBD)
+    assert game.error is None
+    assert len(game.moves) == 6
+    assert game.tags["White"] == "You"
+    assert "there already" in play(f"save {path}", "quit")
+    (same,) = read_pdn(path.read_text(), CBD)
+    assert len(same.moves) == 6
+
+    other = tmp_path / "resigned.pdn"
+    play("1", "resign", f"save {other}", "quit", fen="B:W21,31:B1,5", color="B")
+    (game,) = read_pdn(other.read_text(), CBD)
+    assert (game.fen, game.result) == ("B:W21,31:B1,5", "1-0")
+
+
+def test_end_of_input_and_interruption_are_polite(play) -> None:  # type: ignore[no-untyped-def]
+    output = play("22-18")
+    assert output.rstrip().endswith("Goodbye.")
+    assert "End of input." in output
+    output = play("22-18", "^C", "22-18")
+    assert "Stopped." in output
+    assert "The moves were: 1. c3-d4" in output
+    assert play.game.game.ply == 2
+
+
+def test_help_lists_the_commands(play) -> None:  # type: ignore[no-untyped-def]
+    output = play("help", "fen", "QUIT")
+    for word in ("hint", "undo", "flip", "resign", "save FILE", "quit"):
+        assert word in output
+    assert START.fen() in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--opponent", "alphabeta"], "needs a limit"),
+        (["--color", "red"], "invalid choice"),
+        (["--fen", "W:W33:B1"], "FEN"),
+        (["--rules", "chess"], "Unknown rule set"),
+    ],
+)
+def test_command_refuses(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["play", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_command_with_piped_input() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "damas_rl.cli", "play", "--color", "random", "--seed", "3", "--opponent", "random"],
+        input="1\nquit\n", capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout
+    assert done.stdout.endswith("Goodbye.\n")
+
+
+def test_command_on_a_terminal_has_colours_and_stops_at_control_c() -> None:
+    master, slave = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
+    environment.pop("NO_COLOR", None)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "damas_rl.cli", "play"], stdin=slave, stdout=slave, stderr=slave, env=environment,
+        start_new_session=True,
+    )  # fmt: skip
+    os.close(slave)
+    seen, until = b"", time.monotonic() + 90
+    while b"move 1> " not in seen and time.monotonic() < until:
+        if select.select([master], [], [], 1)[0]:
+            seen += os.read(master, 4096)
+    assert b"move 1> " in seen
+    assert b"\x1b[" in seen
+    process.send_signal(signal.SIGINT)
+    while True:
+        try:
+            part = os.read(master, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        seen += part
+    assert process.wait(30) == 0
+    assert b"Stopped." in seen
+    assert b"Traceback" not in seen
+    os.close(master)
