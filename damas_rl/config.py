@@ -72,7 +72,7 @@ class RunConfig:
         run_dir: this run's directory; empty = ``<runs_dir>/<date>-<name>-s<seed>``.
         device: ``auto``, ``cpu`` or ``cuda``.
         threads: of one operation while learning on a CPU; 0 = one for each core. Bit-equal runs need equal numbers.
-        precision: in which self-play and play evaluate the network; ``auto`` is bfloat16 where that is fast.
+        precision: in which self-play and measurement evaluate the network; ``auto`` is bfloat16 where that is fast.
     """
 
     name: str = "run"

@@ -40,5 +40,5 @@ def why(error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "the disk is full"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return "writing there is not permitted"
+        return "permission denied"
     return (error.strerror or str(error)).lower()

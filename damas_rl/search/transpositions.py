@@ -14,8 +14,8 @@ from damas_env.movegen import move_from, move_to
 LOWER, UPPER, EXACT = 1, 2, 3
 """Kinds of stored values: bounds, or the value itself."""
 
-MAX_GENERATION = 1 << 26
-"""Searches that one table can tell apart."""
+MAX_GENERATION = 1 << 25
+"""Searches that one table can tell apart: a result is an int64, whose bits 38 to 62 hold the search."""
 
 WON = 30_000
 """Score of a game that is won on the spot; a win in n plies scores ``WON - n``, a loss ``n - WON``."""
