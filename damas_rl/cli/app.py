@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _drop_output()
         return 0
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, FloatingPointError, MemoryError) as error:
         _drop_output()
         print(f"damas: {_one_line(_describe(error))}", file=sys.stderr)
         return EXIT_BAD_INPUT
@@ -77,6 +77,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _describe(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this; choose fewer simulations, games or plies"
     return str(error)
 
 

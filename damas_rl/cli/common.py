@@ -2,10 +2,14 @@
 
 import argparse
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
+from damas_env.errors import NotationError
+from damas_env.game import Game
+from damas_env.notation import Move
 from damas_env.rules import RULE_SETS
 from damas_env.termination import Outcome
 
@@ -53,6 +57,25 @@ def read_bytes(path: str) -> bytes:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise CommandError(f"cannot read {path!r}: {reason}") from None
+
+
+def push_moves(game: Game, text: str) -> Move | None:
+    """Plays the moves of ``--moves``, such as ``22-17 9-13`` or ``1. c3-b4 b6-a5``.
+
+    Returns:
+        the last of them.
+
+    Raises:
+        CommandError: one cannot be read or is illegal; names its ply.
+    """
+    last = None
+    words = (re.sub(r"^[0-9]+\.+", "", word) for word in text.split())
+    for word in filter(None, words):
+        try:
+            last = game.push(word)
+        except NotationError as error:
+            raise CommandError(f"ply {game.ply + 1}: {error}") from None
+    return last
 
 
 def outcome_json(outcome: Outcome | None) -> dict[str, str | None] | None:

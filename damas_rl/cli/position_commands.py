@@ -1,7 +1,6 @@
 """``damas rules``, ``moves``, ``play-moves`` and ``perft``: what the rules say about a position or a game."""
 
 import argparse
-import re
 import signal
 import threading
 import time
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from damas_env import render
-from damas_env.errors import FenError, NotationError
+from damas_env.errors import FenError
 from damas_env.game import Game
 from damas_env.movegen import perft
 from damas_env.notation import decode, format_fen, legal_moves, parse_fen, spell_moves
@@ -21,7 +20,6 @@ from damas_env.position import Positions
 from damas_env.rules import RULE_SETS, RuleSet, get_rules
 from damas_env.termination import Outcome, Termination
 from damas_rl.cli.common import (
-    CommandError,
     add_json,
     add_notation,
     add_rules,
@@ -29,6 +27,7 @@ from damas_rl.cli.common import (
     outcome_json,
     outcome_text,
     print_json,
+    push_moves,
     read_bytes,
     show,
     whole_number,
@@ -215,13 +214,7 @@ def _document(positions: Positions, index: int, notation: str) -> dict[str, Any]
 
 def _play_moves(arguments: argparse.Namespace) -> None:
     game = Game(arguments.rules, arguments.fen)
-    words = (re.sub(r"^[0-9]+\.+", "", word) for word in arguments.moves.split())
-    last = None
-    for word in filter(None, words):
-        try:
-            last = game.push(word)
-        except NotationError as error:
-            raise CommandError(f"ply {game.ply + 1}: {error}") from None
+    last = push_moves(game, arguments.moves)
     if arguments.json:
         counters: dict[str, Any] = {**game.counters(), "repetitions": game.repetitions()}
         outcome = outcome_json(game.outcome())
