@@ -13,11 +13,14 @@ from damas_env.rules import RuleSet
 from damas_env.termination import Termination
 from damas_rl.elo import Sprt, elo_difference
 from damas_rl.openings import Opening, random_openings
-from damas_rl.players import MctsPlayer, Player, make_player
+from damas_rl.players import MOST_SIMULATIONS, MctsPlayer, Player, PlayerError, make_player, read_spec
 from damas_rl.search.mcts import Evaluate
 
 MAX_BATCH = 256
 """Games that are played at the same time."""
+
+SPRT_BATCH = 32
+"""The same for matches that a sequential test can end, which looks at the result after each batch."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,8 @@ class ArenaConfig:
 
     def __post_init__(self) -> None:
         for key, low, high in (
-            ("games", 2, 1 << 20), ("final_games", 2, 1 << 20), ("simulations", 1, 1 << 16), ("random_plies", 0, 100),
+            ("games", 2, 1 << 20), ("final_games", 2, 1 << 20), ("simulations", 1, MOST_SIMULATIONS),
+            ("random_plies", 0, 100),
         ):  # fmt: skip
             if not low <= getattr(self, key) <= high:
                 raise ValueError(f"arena.{key}={getattr(self, key)}: choose a value from {low} to {high}.")
@@ -55,6 +59,11 @@ class ArenaConfig:
                 raise ValueError(f"arena.{key}={getattr(self, key)}: games are played in pairs; choose an even number.")
         if not self.ladder:
             raise ValueError("arena.ladder is empty: name at least one opponent, such as random.")
+        for spec in self.ladder:
+            try:
+                read_spec(spec)
+            except PlayerError as error:
+                raise ValueError(f"arena.ladder: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -174,7 +183,8 @@ def play_match(
         openings: used in turn, from the first one again when there are fewer than pairs; None = random ones.
         random_plies: plies of the random openings.
         seed: of the random openings.
-        max_batch: games at the same time; results count as soon as all of them are over.
+        max_batch: games at the same time; results count as soon as all of them are over. With ``sprt`` at most
+            ``SPRT_BATCH``.
         progress: called with (games finished, games in all) as the match goes on.
         stop: asked once a ply; True ends the match. The games in hand are dropped then, all of them: those that are
             already over are the short ones, and counting them alone would be unfair to someone.
@@ -191,16 +201,17 @@ def play_match(
         openings = random_openings(rules, games // 2, random_plies, seed)
     if not openings:
         raise ValueError("There is no opening to play from.")
+    batch = (min(max_batch, SPRT_BATCH) if sprt else max_batch) // 2
     started = time.perf_counter()
     pairs = [Pair(player, opponent, openings[pair % len(openings)]) for pair in range(games // 2)]
     finished: list[MatchGame] = []
-    for start in range(0, len(pairs), max_batch // 2):
+    for start in range(0, len(pairs), batch):
 
         def report(over: int, before: int = len(finished)) -> None:
             if progress:
                 progress(before + over, games)
 
-        played = play_pairs(pairs[start : start + max_batch // 2], rules, report, stop)
+        played = play_pairs(pairs[start : start + batch], rules, report, stop)
         if played is None:
             break
         finished += played

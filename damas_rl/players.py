@@ -30,7 +30,9 @@ from damas_rl.search.alphabeta import AlphaBeta, Limits
 from damas_rl.search.mcts import Evaluate, Search, SearchConfig
 
 _SIMULATIONS = 200
-_MOST_SIMULATIONS = 1_000_000
+
+MOST_SIMULATIONS = 1 << 14
+"""For each move. A batch of 256 games takes 2.5 GB of trees then."""
 
 
 class PlayerError(ValueError):
@@ -176,13 +178,21 @@ def make_player(spec: str, rules: str | RuleSet, seed: int) -> Player:
         PlayerError: the spec cannot be read or its values are impossible.
         ValueError: unknown rule set, or the network cannot be used (``CheckpointError``).
     """
-    resolved = get_rules(rules)
+    return read_spec(spec)(get_rules(rules), seed)
+
+
+def read_spec(spec: str) -> Callable[[RuleSet, int], Player]:
+    """What makes the player that a spec names from rules and seed; networks are not looked at before that.
+
+    Raises:
+        PlayerError: the spec cannot be read or its values are impossible.
+    """
     kind, _, rest = spec.strip().partition(":")
     if kind not in _KINDS:
         known = ", ".join(_KINDS)
         raise PlayerError(f"Unknown player {spec!r}.{_nearest(kind, list(_KINDS))} Players: {known}.")
-    keys, build = _KINDS[kind]
-    return build(spec, _options(spec, kind, rest, keys), resolved, seed)
+    keys, read = _KINDS[kind]
+    return read(spec, _options(spec, kind, rest, keys))
 
 
 def _nearest(text: str, known: list[str]) -> str:
@@ -216,35 +226,44 @@ def _whole(spec: str, options: dict[str, str], key: str, most: int) -> int | Non
     return int(text)
 
 
-def _build_random(spec: str, options: dict[str, str], rules: RuleSet, seed: int) -> Player:
-    return RandomPlayer(seed, spec)
+_Make = Callable[[RuleSet, int], Player]
 
 
-def _build_alphabeta(spec: str, options: dict[str, str], rules: RuleSet, seed: int) -> Player:
+def _read_random(spec: str, options: dict[str, str]) -> _Make:
+    return lambda rules, seed: RandomPlayer(seed, spec)
+
+
+def _read_alphabeta(spec: str, options: dict[str, str]) -> _Make:
     given = {key: _whole(spec, options, key, most) for key, most in Limits.LARGEST.items()}
     if not options:
         raise PlayerError(f"Player {spec!r} needs a limit: depth=, nodes= or ms=.")
-    return AlphaBetaPlayer(rules, Limits(**given), seed, spec)
+    return lambda rules, seed: AlphaBetaPlayer(rules, Limits(**given), seed, spec)
 
 
-def _build_mcts(spec: str, options: dict[str, str], rules: RuleSet, seed: int) -> Player:
-    simulations = _whole(spec, options, "sims", _MOST_SIMULATIONS) or _SIMULATIONS
-    return MctsPlayer(rules, _evaluator(spec, options, rules), simulations, name=spec)
+def _read_mcts(spec: str, options: dict[str, str]) -> _Make:
+    simulations = _whole(spec, options, "sims", MOST_SIMULATIONS) or _SIMULATIONS
+    net = _net(spec, options)
+    return lambda rules, seed: MctsPlayer(rules, _evaluator(spec, net, rules), simulations, name=spec)
 
 
-def _build_policy(spec: str, options: dict[str, str], rules: RuleSet, seed: int) -> Player:
-    return PolicyPlayer(_evaluator(spec, options, rules), spec)
+def _read_policy(spec: str, options: dict[str, str]) -> _Make:
+    net = _net(spec, options)
+    return lambda rules, seed: PolicyPlayer(_evaluator(spec, net, rules), spec)
 
 
-def _evaluator(spec: str, options: dict[str, str], rules: RuleSet) -> Evaluate:
+def _net(spec: str, options: dict[str, str]) -> str:
+    if "net" not in options:
+        raise PlayerError(f"Player {spec!r} needs a network: net=FILE, net=RUN-DIRECTORY or net=NAME.")
+    return options["net"]
+
+
+def _evaluator(spec: str, net: str, rules: RuleSet) -> Evaluate:
     """The network of a spec, ready for play."""
     # Loaded here, so that players without a network do without torch.
     from damas_rl.checkpoint import load_network
     from damas_rl.networks import Evaluator
 
-    if "net" not in options:
-        raise PlayerError(f"Player {spec!r} needs a network: net=FILE, net=RUN-DIRECTORY or net=NAME.")
-    network, trained_for = load_network(options["net"])
+    network, trained_for = load_network(net)
     if trained_for != rules:
         raise PlayerError(
             f"Player {spec!r}: this network was trained for the rules {trained_for.name!r}, not for {rules.name!r}."
@@ -252,9 +271,9 @@ def _evaluator(spec: str, options: dict[str, str], rules: RuleSet) -> Evaluate:
     return Evaluator(network)
 
 
-_KINDS: dict[str, tuple[tuple[str, ...], Callable[[str, dict[str, str], RuleSet, int], Player]]] = {
-    "random": ((), _build_random),
-    "alphabeta": (tuple(Limits.LARGEST), _build_alphabeta),
-    "mcts": (("net", "sims"), _build_mcts),
-    "policy": (("net",), _build_policy),
+_KINDS: dict[str, tuple[tuple[str, ...], Callable[[str, dict[str, str]], _Make]]] = {
+    "random": ((), _read_random),
+    "alphabeta": (tuple(Limits.LARGEST), _read_alphabeta),
+    "mcts": (("net", "sims"), _read_mcts),
+    "policy": (("net",), _read_policy),
 }
