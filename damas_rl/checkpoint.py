@@ -41,6 +41,10 @@ class CheckpointError(ValueError):
     """A checkpoint that cannot be read, used or written; the message is one sentence for the user."""
 
 
+class DamagedCheckpointError(CheckpointError):
+    """A file that is no whole checkpoint of any version."""
+
+
 def write_checkpoint(path: Path, content: Mapping[str, Any]) -> None:
     """Writes a checkpoint atomically.
 
@@ -67,24 +71,26 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     """Reads a checkpoint or network file; tensors come back on the CPU, arrays as numpy arrays.
 
     Raises:
-        CheckpointError: not there, foreign, incomplete, damaged, or of another version.
+        DamagedCheckpointError: foreign, incomplete or damaged.
+        CheckpointError: not there, not readable, or of another version.
     """
     try:
         data = path.read_bytes()
     except OSError as error:
         raise CheckpointError(f"The checkpoint {path} could not be read: {why(error)}.") from error
     if not data.startswith(_MAGIC) and not _MAGIC.startswith(data[: len(_MAGIC)]):
-        raise CheckpointError(f"{path} is not a checkpoint of damas-rl.")
+        raise DamagedCheckpointError(f"{path} is not a checkpoint of damas-rl.")
     if len(data) < _HEADER.size:
-        raise CheckpointError(f"The checkpoint {path} is incomplete: it has {len(data)} bytes.")
+        raise DamagedCheckpointError(f"The checkpoint {path} is incomplete: it has {len(data)} bytes.")
     _, version, length, digest = _HEADER.unpack_from(data)
     if version != FORMAT:
         raise CheckpointError(f"{path} is a checkpoint of format {version}, but this version reads format {FORMAT}.")
     payload = memoryview(data)[_HEADER.size :]
     if len(payload) < length:
-        raise CheckpointError(f"The checkpoint {path} is incomplete: {length - len(payload)} bytes are missing.")
+        missing = length - len(payload)
+        raise DamagedCheckpointError(f"The checkpoint {path} is incomplete: {missing} bytes are missing.")
     if len(payload) > length or hashlib.sha256(payload).digest() != digest:
-        raise CheckpointError(f"The checkpoint {path} is damaged: its content does not match its checksum.")
+        raise DamagedCheckpointError(f"The checkpoint {path} is damaged: its content does not match its checksum.")
     try:
         content = _unpack(torch.load(io.BytesIO(payload), map_location="cpu", weights_only=True))
     except pickle.UnpicklingError as error:
@@ -145,19 +151,19 @@ def numbered(folder: Path) -> list[Path]:
 
 
 def load_newest(folder: Path) -> tuple[dict[str, Any], Path, dict[Path, str]]:
-    """The newest checkpoint of a folder that can be read.
+    """The newest checkpoint of a folder that is not damaged.
 
     Returns:
-        its content, its path, and the newer ones that had to be passed over, each with a sentence why.
+        its content, its path, and the newer, damaged ones that had to be passed over, each with a sentence why.
 
     Raises:
-        CheckpointError: there is none.
+        CheckpointError: there is none, or it is whole but cannot be used (another version, no permission).
     """
     passed_over: dict[Path, str] = {}
     for path in reversed(numbered(folder)):
         try:
             return read_checkpoint(path), path, passed_over
-        except CheckpointError as error:
+        except DamagedCheckpointError as error:
             passed_over[path] = str(error)
     if passed_over:
         raise CheckpointError(f"No checkpoint in {folder} can be used. {next(iter(passed_over.values()))}")

@@ -16,6 +16,7 @@ from damas_rl.config import RunConfig
 from damas_rl.files import why
 from damas_rl.networks import choose_device
 from damas_rl.progress import Progress, Status
+from damas_rl.report import resume_command
 from damas_rl.rundir import RunDirectory, RunError, default_path
 from damas_rl.strict import ConfigError, build
 from damas_rl.trainer import Trainer
@@ -29,7 +30,7 @@ Trains a player of draughts from nothing but the rules, and measures it.
   python train.py experiment=quick seed=3      another seed
   python train.py minutes=60 network.width=512 any key can be changed
   python train.py resume=runs/latest           go on with an interrupted run
-  python train.py resume=RUN minutes=30        go on with more time
+  python train.py resume=RUN minutes=30        go on until all parts together have trained for 30 minutes
 
 Ctrl-C saves a checkpoint and stops; pressed twice it stops at once. Curves: tensorboard --logdir runs
 """
@@ -81,8 +82,8 @@ def main(arguments: Sequence[str]) -> int:
         console.width = 120
     try:
         if {"-h", "--help"} & set(arguments):
-            rest = [text for text in arguments if text not in ("-h", "--help")]
-            console.out(USAGE + "\n" + compose.describe(compose.load(rest)), highlight=False)
+            config = _configured([text for text in arguments if text not in ("-h", "--help")])
+            console.out(USAGE + "\n" + compose.describe(config), highlight=False)
             return 0
         return _train(arguments, console)
     except (ConfigError, RunError, CheckpointError) as error:
@@ -93,25 +94,44 @@ def main(arguments: Sequence[str]) -> int:
     return EXIT_BAD_INPUT
 
 
-def _train(arguments: Sequence[str], console: Console) -> int:
+def _words(arguments: Sequence[str]) -> tuple[Path | None, list[str]]:
+    """The run that ``resume=`` names, and all other words."""
     resumed = [text.partition("=")[2] for text in arguments if text.startswith("resume=")]
-    overrides = [text for text in arguments if not text.startswith("resume=")]
+    return Path(resumed[-1]) if resumed else None, [text for text in arguments if not text.startswith("resume=")]
+
+
+def _configured(arguments: Sequence[str]) -> RunConfig:
+    """The configuration that a command with these words would use."""
+    resumed, overrides = _words(arguments)
+    if resumed is None:
+        return compose.load(overrides)
+    content, _, _ = load_newest(resumed / "checkpoints")
+    return compose.override(build(RunConfig, content["config"]), overrides)
+
+
+def _train(arguments: Sequence[str], console: Console) -> int:
+    resumed, overrides = _words(arguments)
     content = None
-    if resumed:
-        run, config, content = _resume(Path(resumed[-1]), overrides, console)
+    if resumed is not None:
+        run, config, content = _resume(resumed, overrides, console)
     else:
         config = compose.load(overrides)
         _check_device(config)
         path = Path(config.run_dir) if config.run_dir else default_path(config.runs_dir, config.name, config.seed)
-        run = RunDirectory.create(path)
+        run = RunDirectory.create(path, latest=path.absolute().parent == Path(config.runs_dir).absolute())
     stop = Stop()
     try:
         with stop, Progress(Status(name=run.path.name), console) as progress:
             trainer = Trainer(config, run, progress, stop, content)
+            run.add_part(trainer.made_by)
             run.write_config(dataclasses.asdict(config))
             trainer.run()
-    except (CheckpointError, FloatingPointError, OSError) as error:
-        reason = f"The run stopped: {why(error)}." if isinstance(error, OSError) else str(error)
+    except (ValueError, FloatingPointError, MemoryError, OSError) as error:
+        reason = str(error)
+        if isinstance(error, OSError):
+            reason = f"The run stopped: {why(error)}."
+        elif isinstance(error, MemoryError):
+            reason = "The run stopped: there is not enough memory; choose fewer games, simulations or records."
         raise RunError(f"{reason} {_how_to_go_on(run)}") from error
     finally:
         run.close()
@@ -122,7 +142,7 @@ def _how_to_go_on(run: RunDirectory) -> str:
     saved = numbered(run.checkpoints)
     if not saved:
         return "No checkpoint had been written yet."
-    return f"The last checkpoint is {saved[-1]}; go on from it with: python train.py resume={run.path}"
+    return f"The last checkpoint is {saved[-1]}; go on from it with: {resume_command(run.path)}"
 
 
 def _check_device(config: RunConfig) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,13 @@ class MetricsLog:
         events: folder of the TensorBoard events.
         iteration: iterations that are part of the run already; whatever an interrupted process has written about
             later ones is removed.
+        measurements: of the ladder that are part of the run already; later ones are removed too.
     """
 
-    def __init__(self, path: Path, events: Path, iteration: int = 0) -> None:
+    def __init__(self, path: Path, events: Path, iteration: int = 0, measurements: int = 0) -> None:
         if path.exists():
-            kept = [json.dumps(line) for line in read_metrics(path) if line["iteration"] <= iteration]
-            atomic_write(path, ["".join(f"{line}\n" for line in kept).encode()])
+            kept = _part_of_the_run(read_metrics(path), iteration, measurements)
+            atomic_write(path, ["".join(f"{json.dumps(line)}\n" for line in kept).encode()])
         self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 (open as long as the log)
         self._tensorboard = SummaryWriter(str(events), purge_step=iteration + 1, flush_secs=30)
 
@@ -59,6 +60,15 @@ def read_metrics(path: Path) -> Iterator[dict[str, Any]]:
                 event = json.loads(line)
             except json.JSONDecodeError:
                 return
+            yield event
+
+
+def _part_of_the_run(events: Iterable[dict[str, Any]], iteration: int, measurements: int) -> Iterator[dict[str, Any]]:
+    """The events up to an iteration, with at most so many measurements."""
+    for event in events:
+        if event["kind"] == "ladder":
+            measurements -= 1
+        if event["iteration"] <= iteration and (event["kind"] != "ladder" or measurements >= 0):
             yield event
 
 

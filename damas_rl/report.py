@@ -1,5 +1,7 @@
 """What a run leaves behind for people: sample games, the name of its best network, the closing table."""
 
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -65,9 +67,29 @@ def ladder_table(entry: Mapping[str, Any]) -> Table:
 
 def what_next(run: Path, best: str) -> str:
     """What to do with a finished run."""
+    player = shlex.quote(f"mcts:net={run},sims=200")
     return (
         f"Best network: {run / 'networks' / best}\n"
-        f"Play it:      damas play --opponent mcts:net={run},sims=200\n"
-        f"Curves:       tensorboard --logdir {run}\n"
-        f"Train more:   python train.py resume={run} minutes=..."
+        f"Play it:      {program('damas')} play --opponent {player}\n"
+        f"Curves:       {program('tensorboard')} --logdir {shlex.quote(str(run))}\n"
+        f"Train more:   {resume_command(run)} minutes=M (M = total of all parts of the run)"
     )
+
+
+def resume_command(run: Path) -> str:
+    """The command that goes on with a run, as it can be typed in the current folder."""
+    train = Path(__file__).parents[1] / "train.py"
+    return f"{program(Path(sys.executable).name)} {_typed(train)} {shlex.quote(f'resume={run}')}"
+
+
+def program(name: str) -> str:
+    """A program that is installed beside the running Python, as it can be typed in the current folder."""
+    return _typed(Path(sys.executable).parent / name)
+
+
+def _typed(path: Path) -> str:
+    """A path for a command line, relative to the current folder where it lies below it."""
+    here = Path.cwd()
+    if not path.is_relative_to(here):
+        return shlex.quote(str(path))
+    return shlex.quote(str(path.relative_to(here)))

@@ -3,7 +3,7 @@
 ::
 
     runs/2026-01-31-120000-quick-s1/
-        config.yaml    resolved configuration          meta.json    revision, versions, machine
+        config.yaml    resolved configuration          meta.json    revision, versions, machine (each part)
         metrics.jsonl  one JSON object a line          tb/          TensorBoard events
         games/         sampled self-play games as PDN  checkpoints/ everything needed to go on
         networks/      a network for each measurement  best         name of the best measured one
@@ -50,11 +50,12 @@ class RunDirectory:
         self._lock: int | None = None
 
     @classmethod
-    def create(cls, path: Path) -> "RunDirectory":
+    def create(cls, path: Path, latest: bool = False) -> "RunDirectory":
         """Makes a new run directory and locks it.
 
         Args:
             path: where; must not exist yet, or be empty.
+            latest: make the link ``latest`` beside it point to it.
 
         Raises:
             RunError: something is there already, or the directory cannot be written.
@@ -68,8 +69,8 @@ class RunDirectory:
             for folder in (run.checkpoints, run.networks, run.games, run.events):
                 folder.mkdir(parents=True)
             run._take_lock()
-            atomic_write(path / "meta.json", [json.dumps(describe_machine(), indent=2).encode() + b"\n"])
-            run.point_latest()
+            if latest:
+                run._point_latest()
         except OSError as error:
             run.close()
             raise RunError(f"The run directory {path} could not be made: {why(error)}.") from error
@@ -77,7 +78,7 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: Path) -> "RunDirectory":
-        """Locks the directory of an earlier run.
+        """Locks the directory of an earlier run, and removes the half-written files of a process that was killed.
 
         Raises:
             RunError: it is no run directory, or another process is training in it.
@@ -87,7 +88,11 @@ class RunDirectory:
             raise RunError(f"{path} is not a run directory (it has no folder checkpoints).")
         try:
             run._take_lock()
+            for folder in (run.path, run.checkpoints, run.networks, run.games):
+                for stale in folder.glob(".*.tmp"):
+                    stale.unlink()
         except OSError as error:
+            run.close()
             raise RunError(f"The run directory {path} cannot be used: {why(error)}.") from error
         return run
 
@@ -95,7 +100,20 @@ class RunDirectory:
         """Writes the resolved configuration (plain types)."""
         atomic_write(self.path / "config.yaml", [OmegaConf.to_yaml(OmegaConf.create(config)).encode()])
 
-    def point_latest(self) -> None:
+    def add_part(self, made_by: dict[str, Any]) -> None:
+        """Notes what a part of the run is made with: the first one at the top of meta.json, others as ``resumed``.
+
+        Args:
+            made_by: see :func:`describe_machine`.
+        """
+        path = self.path / "meta.json"
+        meta = made_by
+        if path.exists():
+            meta = json.loads(path.read_text())
+            meta.setdefault("resumed", []).append(made_by)
+        atomic_write(path, [json.dumps(meta, indent=2).encode() + b"\n"])
+
+    def _point_latest(self) -> None:
         """Makes the link ``latest`` beside the run directory point to it."""
         link = self.path.parent / "latest"
         temporary = self.path.parent / f".latest.{os.getpid()}.tmp"

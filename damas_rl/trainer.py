@@ -22,12 +22,16 @@ from damas_rl.files import atomic_write
 from damas_rl.learner import Learner
 from damas_rl.metrics import MetricsLog
 from damas_rl.networks import Evaluator, build_network
+from damas_rl.players import make_player
 from damas_rl.progress import Progress, Rung
 from damas_rl.replay import ReplayBuffer
-from damas_rl.report import best_network, ladder_table, pdn_game, what_next
+from damas_rl.report import best_network, ladder_table, pdn_game, resume_command, what_next
 from damas_rl.rundir import RunDirectory, RunError, describe_machine
 from damas_rl.selfplay import FinishedGame, SelfPlay, SelfPlayBatch, empty_records
 from damas_rl.speed import raw_evaluations_per_second
+
+STOPPING = "stopping after this iteration"
+"""What is shown in place of the phase once somebody wants the run to end."""
 
 
 @dataclass
@@ -81,6 +85,7 @@ class Trainer:
         self.made_by = describe_machine()
         self.ladder: list[dict[str, Any]] = []
         self.sample: list[FinishedGame] = []
+        self._saved_iteration = -1
         if content is not None:
             self._restore(content)
         if self.fraction >= 1.0 and self.counts.measured:
@@ -95,9 +100,11 @@ class Trainer:
 
         Raises:
             CheckpointError, OSError: the run directory cannot be written.
+            ValueError: a network of the ladder cannot be used; found before training begins.
             FloatingPointError: weights, losses or values are no numbers any more.
         """
-        self.metrics = MetricsLog(self.run_directory.metrics, self.run_directory.events, self.counts.iteration)
+        folder = self.run_directory
+        self.metrics = MetricsLog(folder.metrics, folder.events, self.counts.iteration, len(self.ladder))
         self._show_counts()
         if self.ladder:
             self._show_ladder()
@@ -109,18 +116,17 @@ class Trainer:
                 self._iterate()
                 trainer, counts = self.config.trainer, self.counts
                 if counts.seconds - counts.evaluated >= 60 * trainer.evaluate_minutes and self.fraction < 1.0:
-                    self._measure(self.config.arena.games)
+                    complete = self._measure(self.config.arena.games)
                     self._tick()
-                    counts.evaluated = counts.seconds
+                    if complete:
+                        counts.evaluated = counts.seconds
                 if counts.seconds - counts.saved >= 60 * trainer.checkpoint_minutes:
                     self._save()
             self._tick()
-            if self.counts.saved < self.counts.seconds:
+            if self._saved_iteration < self.counts.iteration:
                 self._save()
-            if not self.stop:
-                self._measure(self.config.arena.final_games)
+            if self._measure(self.config.arena.final_games):
                 self._clock = time.monotonic()  # the closing measurement is not part of the budget
-            if not self.stop:
                 self.counts.measured = True
                 self._save()
         finally:
@@ -143,6 +149,11 @@ class Trainer:
         buffer = ReplayBuffer(self.rules, replace(self.config.replay, capacity=1, window=1))
         buffer.add(empty_records(1))
         buffer.batch(np.zeros(1, np.int64))
+        for spec in self.config.arena.ladder:
+            make_player(spec, self.rules, 0)  # a network that cannot be used is better found now
+        plies = iter((False, False))
+        arena = replace(self.config.arena, ladder=("random", "alphabeta:depth=1"), simulations=1)
+        run_ladder(self.evaluator, self.rules, arena, 2, 0, stop=lambda: next(plies, True))
         self._phase("measuring the network's own speed")
         batch = self.config.selfplay.games // self.config.selfplay.groups * self.config.search.leaves_per_tree
         self._raw_speed = raw_evaluations_per_second(self.evaluator, self.rules, batch, self.selfplay.threads)
@@ -181,8 +192,14 @@ class Trainer:
         due = self.replay.steps_due(trainer.replay_ratio, size)
         return self.learner.train(self.replay, self.sampling, due, lambda step: self._phase("learning", step / due))
 
-    def _measure(self, games: int) -> None:
-        """Plays the ladder with the averaged network, keeps that network, and names the best one so far."""
+    def _measure(self, games: int) -> bool:
+        """Plays the ladder with the averaged network, keeps that network, and names the best one so far.
+
+        Returns:
+            False if it was stopped, and nothing has been kept.
+        """
+        if self.stop:
+            return False
         counts, folder = self.counts, self.run_directory
         phase = f"measuring ({games} games a rung)"
         self._phase(phase)
@@ -197,8 +214,8 @@ class Trainer:
             progress=lambda over, total: self._phase(phase, over / total),
             stop=lambda: bool(self.stop),
         )
-        if self.stop:
-            return
+        if any(match.games < games for match in matches):
+            return False
         name = f"net-{counts.iteration:07d}.pt"
         write_checkpoint(folder.networks / name, {"kind": "network", **self._network_content()})
         rungs = {match.opponent: asdict(match) | {"score": match.score} for match in matches}
@@ -208,6 +225,7 @@ class Trainer:
         timed = {"training": counts.seconds, "seconds": seconds}
         self.metrics.write("ladder", counts.iteration, {"ladder": rungs, "games": games, "time": timed})
         self._show_ladder()
+        return True
 
     def _save(self) -> None:
         """Writes a checkpoint and sample games."""
@@ -228,6 +246,7 @@ class Trainer:
             "made_by": self.made_by,
         }
         save_numbered(folder.checkpoints, counts.iteration, content, self.config.trainer.keep_checkpoints)
+        self._saved_iteration = counts.iteration
         if self.sample:
             text = write_pdn(pdn_game(game, self.rules, self.config.name, counts.iteration) for game in self.sample)
             atomic_write(folder.games / f"iteration-{counts.iteration:07d}.pdn", [text.encode()])
@@ -242,6 +261,7 @@ class Trainer:
             raise RunError(f"The checkpoint does not fit the configuration: {error}") from error
         self.sampling.bit_generator.state = content["sampling"]
         self.counts = Counts(**content["counts"])
+        self._saved_iteration = self.counts.iteration
         self.ladder = list(content["ladder"])
 
     def _network_content(self) -> dict[str, Any]:
@@ -256,11 +276,13 @@ class Trainer:
         """Tells people what is going on."""
         status, counts, config = self.progress.status, self.counts, self.config
         seconds = counts.seconds + time.monotonic() - self._clock
-        status.phase, status.done, status.fraction = phase, done, self.fraction
+        stopping = bool(self.stop) and phase in ("self-play", "learning")
+        news = stopping and status.phase != STOPPING
+        status.phase, status.done, status.fraction = STOPPING if stopping else phase, done, self.fraction
         if config.minutes:
             status.seconds_left = max(0.0, 60 * config.minutes - seconds)
             status.fraction = max(status.fraction, min(1.0, seconds / (60 * config.minutes)))
-        self.progress.refresh()
+        self.progress.refresh(force=news)
 
     def _log(
         self, batch: SelfPlayBatch, losses: Mapping[str, float], selfplay_seconds: float, learn_seconds: float
@@ -298,7 +320,7 @@ class Trainer:
         """Says how the run has ended."""
         path, say = self.run_directory.path, self.progress.say
         if not self.counts.measured:
-            say(f"Saved. Go on with: python train.py resume={path}")
+            say(f"Saved. Go on with: {resume_command(path)}")
             return
         self.progress.console.print(ladder_table(self.ladder[-1]))
         say(f"Self-play ran at {self.progress.status.speed_share:.0%} of the network's own speed.")
