@@ -96,7 +96,7 @@ def test_a_run_leaves_what_it_promises(finished):
     assert len(numbered(finished / "checkpoints")) == 3
     network, rules = load_network(finished)
     assert rules.name == "cbd" and sum(weights.numel() for weights in network.parameters()) > 1000
-    assert (finished.parent / "latest").resolve() == finished.resolve()
+    assert not os.path.lexists(finished.parent / "latest")  # it did not lie in runs_dir
 
 
 def test_sample_games_are_legal_to_the_end(finished):
@@ -136,7 +136,7 @@ def test_interrupt_saves_says_how_to_go_on_and_resumes(finished, tmp_path, start
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert process.returncode == 128 + signal.SIGINT and err == ""
-    assert f"python train.py resume={run}" in out
+    assert f"train.py resume={run}" in out
     reached = len(iterations(run))
     assert 2 <= reached < 6
     assert load_newest(run / "checkpoints")[0]["counts"]["iteration"] == reached
