@@ -368,3 +368,26 @@ def test_colours_only_on_terminals(capsys, monkeypatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     _, out, _ = run(capsys, "moves")
     assert re.search("\x1b\\[[0-9;]*m", out) and "●" in out
+
+
+# what the commands share
+
+
+def test_moves_read_alike_in_every_command(capsys) -> None:
+    played = document(capsys, "play-moves", "--moves", "1. 22-17 9-13 2. 17-14", "--json")
+    assert played["ply"] == 3
+    chosen = document(capsys, "bestmove", "--player", "random", "--moves", "1. 22-17 9-13 2.17-14", "--json")
+    assert chosen["move"].startswith(("10x", "11x"))
+    assert "ply 2: " in refused(capsys, "bestmove", "--player", "random", "--moves", "1. 22-17 9-9")
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [(MemoryError("Unable to allocate"), "not enough memory"), (FloatingPointError("not a number"), "not a number")],
+)
+def test_no_memory_and_no_numbers_are_one_line(capsys, monkeypatch, error, expected) -> None:
+    def fail(*arguments):
+        raise error
+
+    monkeypatch.setattr("damas_rl.players.make_player", fail)
+    assert expected in refused(capsys, "bestmove", "--player", "random")
