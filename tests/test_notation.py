@@ -70,7 +70,7 @@ def random_kings(rules: RuleSet, count: int, seed: int) -> Positions:
     boards, colors = [], []
     for _ in range(count):
         color = int(rng.integers(2))
-        squares = rng.permutation(np.arange(1, rules.num_squares + 1))[: int(rng.integers(4, 13))]
+        squares = rng.permutation(np.arange(1, rules.num_squares + 1))[: int(rng.integers(4, rules.men + 1))]
         own = int(rng.integers(1, 4))
         pieces = {int(s): ("WB" if i < own else "BW")[color] for i, s in enumerate(squares)}
         boards.append(boards_of(pieces, color, rules))
