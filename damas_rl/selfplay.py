@@ -72,7 +72,8 @@ class SelfPlayConfig:
         groups: batches into which they are split; each is one network batch.
         threads: groups served at once; 0 = one for each core.
         simulations: of a full search, whose position becomes a record.
-        fast_simulations: of a fast search, whose position does not (playout-cap randomisation, Wu 2019).
+        fast_simulations: of a fast search, which has no exploration noise and whose position becomes no record
+            (playout-cap randomisation, Wu 2019).
         full_share: share of plies that get a full search.
         random_plies: a game starts with 0 to this many random plies.
         temperature: exponent 1 / temperature over visit counts while sampling (PUCT).
@@ -197,15 +198,15 @@ class _Group:
     def _step(self, search: Search) -> None:
         positions, config, slot = self.positions, self.config, self.step_number % LONGEST_GAME
         random = positions.plies < self.opening
-        full = self.rng.random(self.size) < config.full_share
+        full = self.rng.random() < config.full_share  # for the whole group, so that its batches stay large
         picks = (self.rng.random(self.size) * positions.counts).astype(np.int64)
         actions = positions.actions[np.arange(self.size), picks]
         searched = np.flatnonzero(~random)
         self.recorded[slot] = ~random & full
         self.colors[slot] = positions.colors
         if len(searched):
-            budget = np.where(full[searched], config.simulations, config.fast_simulations).astype(np.int32)
-            result = search.run(positions.take(searched), budget, self.rng)
+            budget, noise = (config.simulations, self.rng) if full else (config.fast_simulations, None)
+            result = search.run(positions.take(searched), budget, noise)
             actions[searched] = self._pick(result, positions.plies[searched] - self.opening[searched])
             self._record(slot, searched, result)
         self.played[slot] = actions
