@@ -46,7 +46,7 @@ def main() -> None:
     axes.set_ylim(0, 101)
     axes.set_xlim(left=0)
     axes.grid(alpha=0.3)
-    axes.legend(title=f"opponent ({len(runs)} seeds: mean, range)", fontsize=8, title_fontsize=8, loc="lower right")
+    axes.legend(title="opponent", fontsize=8, title_fontsize=8, loc="lower right")
     figure.savefig(arguments.output, metadata={"Date": None})
 
 
