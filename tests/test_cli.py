@@ -131,6 +131,12 @@ def test_many_fens_in_batches(capsys, tmp_path: Path) -> None:
     assert ["error" in entry for entry in found[1::2]] == [20 + i % 20 > 32 for i in range(1500)]
 
 
+def test_a_file_without_fens_gives_no_document(capsys, tmp_path: Path) -> None:
+    fens = tmp_path / "fens"
+    fens.write_text("")
+    assert run(capsys, "moves", "--fens", str(fens)) == (0, "", "")
+
+
 def test_moves_for_people(capsys) -> None:
     status, out, err = run(capsys, "moves", "--fen", "W:W22:B11,18")
     assert status == 0 and err == "" and "1 legal moves" in out and "22x8" in out and "a  b  c" in out

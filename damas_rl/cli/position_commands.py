@@ -142,7 +142,8 @@ def _describe(rules: RuleSet) -> dict[str, Any]:
 def _moves(arguments: argparse.Namespace) -> None:
     rules = get_rules(arguments.rules)
     if arguments.fens is not None:
-        lines = decode(read_bytes(arguments.fens)).replace("\r\n", "\n").removesuffix("\n").split("\n")
+        text = decode(read_bytes(arguments.fens)).replace("\r\n", "\n").removesuffix("\n")
+        lines = text.split("\n") if text else []
         for document in _documents(lines, rules, arguments.notation):
             print_json(document)
         return
