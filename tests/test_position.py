@@ -5,6 +5,7 @@ import pytest
 
 from damas_env.board import GEOMETRY
 from damas_env.errors import IllegalActionError
+from damas_env.observation import features
 from damas_env.position import Positions
 
 BITS = [1 << int(bit) for bit in GEOMETRY[8].bit_of_view]
@@ -18,10 +19,12 @@ BITS = [1 << int(bit) for bit in GEOMETRY[8].bit_of_view]
         ([BITS[20], BITS[20], BITS[3], 0], "two pieces on one square"),
         ([1 << 4, 0, BITS[3], 0], "off the board"),
         ([1 << 63, 0, BITS[3], 0], "off the board"),
+        ([BITS[1], 0, BITS[9], 0], "a man on its crowning row"),
+        ([BITS[20], 0, BITS[30], 0], "a man on its crowning row"),
     ],
 )
 def test_impossible_boards_are_refused(boards: list[int], fault: str) -> None:
-    good = [BITS[31], 0, BITS[0], 0]
+    good = [BITS[28], 0, BITS[4], 0]
     with pytest.raises(ValueError, match=f"Position 1 of the batch has .*{fault}"):
         Positions.from_boards("cbd", np.array([good, boards], dtype=np.uint64), np.zeros(2, np.int8))
 
@@ -35,3 +38,34 @@ def test_a_refused_step_changes_nothing() -> None:
         positions.step(actions)
     for name in Positions.ARRAYS:
         assert np.array_equal(getattr(positions, name), getattr(before, name)), name
+
+
+@pytest.mark.parametrize(
+    ("boards", "colors"),
+    [
+        (np.ones((1, 1), np.uint64), [0]),
+        (np.ones(4, np.uint64), [0]),
+        (np.array([[1.5, 0, 2.0, 0]]), [0]),
+        (np.array([[BITS[28], 0, BITS[4], 0]], np.uint64), [5]),
+        (np.array([[BITS[28], 0, BITS[4], 0]], np.uint64), [0.7]),
+        (np.array([[BITS[28], 0, BITS[4], 0]], np.uint64), [0, 1]),
+    ],
+)
+def test_set_ups_of_another_shape_are_refused(boards: np.ndarray, colors: list[float]) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        Positions.from_boards("cbd", boards, np.array(colors))
+
+
+def test_buffers_and_masks_of_another_shape_are_refused() -> None:
+    positions = Positions.initial("cbd", 2)
+    actions = positions.actions[:, 0]
+    for where in (np.array([0]), np.array([0, 1]), np.array([0.5, 0.5]), [True, False], np.ones(3, np.bool_)):
+        with pytest.raises(ValueError, match="bool"):
+            positions.reset(where)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="bool"):
+            positions.step(actions, where)  # type: ignore[arg-type]
+    for out in (np.zeros((1, 3), np.bool_), np.zeros((2, positions.rules.num_actions), np.float32)):
+        with pytest.raises(ValueError, match="out must be"):
+            positions.masks(out)
+    with pytest.raises(ValueError, match="out must be"):
+        features(positions, np.zeros((1, 6), np.float32))

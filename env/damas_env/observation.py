@@ -76,6 +76,8 @@ def features(positions: Positions, out: NDArray[np.float32] | None = None) -> ND
     """
     if out is None:
         out = np.empty((len(positions), NUM_FEATURES), dtype=np.float32)
+    if out.shape != (len(positions), NUM_FEATURES) or out.dtype != np.float32:
+        raise ValueError(f"out must be float32[{len(positions)}, {NUM_FEATURES}], not {out.dtype}{list(out.shape)}.")
     rules = positions.rules
     repetition_limit = (rules.repetition or 3) - 1
     in_chunks(

@@ -140,10 +140,14 @@ def _refuse_impossible(rules: RuleSet, boards: np.ndarray) -> None:
     counts = np.bitwise_count(boards).astype(np.int64)
     sides = counts[:, :2].sum(axis=1), counts[:, 2:].sum(axis=1)
     union = np.bitwise_or.reduce(boards, axis=1)
+    geometry = GEOMETRY[rules.size]
+    rows = np.uint64(1) << geometry.bit_of_view.astype(np.uint64)
+    far, near = rows[: geometry.half].sum(), rows[-geometry.half :].sum()
     for fault, message in (
-        (union & ~np.uint64(GEOMETRY[rules.size].board) != 0, "has pieces off the board"),
+        (union & ~np.uint64(geometry.board) != 0, "has pieces off the board"),
         (np.bitwise_count(union) != counts.sum(axis=1), "has two pieces on one square"),
         (np.maximum(*sides) > rules.men, f"has more than {rules.men} pieces on one side"),
+        ((boards[:, 0] & far) | (boards[:, 2] & near) != 0, "has a man on its crowning row"),
     ):
         if fault.any():
             raise ValueError(f"Position {int(np.flatnonzero(fault)[0])} of the batch {message}.")
@@ -203,20 +207,31 @@ class Positions:
         """Games set up at ``boards`` (uint64[B, 4], view of the side to move) with ``colors`` (int8[B]) to move.
 
         Raises:
-            ValueError: a position has pieces off the board, two on one square, or too many on one side.
+            ValueError: an array of another shape or type; or a position has pieces off the board, two on one square,
+                too many on one side, or a man on its crowning row.
         """
+        boards, colors = np.asarray(boards), np.asarray(colors)
+        if boards.ndim != 2 or boards.shape[1] != 4 or boards.dtype.kind not in "iu":
+            raise ValueError(f"boards must be uint64[B, 4], not {boards.dtype}{list(boards.shape)}.")
+        if colors.shape != (len(boards),) or colors.dtype.kind not in "iu" or not np.isin(colors, (0, 1)).all():
+            raise ValueError(f"colors must be {len(boards)} integers, each 0 (White) or 1 (Black).")
         positions = cls(rules, len(boards))
-        _refuse_impossible(positions.rules, np.asarray(boards, dtype=np.uint64))
+        _refuse_impossible(positions.rules, boards.astype(np.uint64))
         positions.boards[:] = boards
         positions.colors[:] = colors
         positions._set_up(np.ones(len(positions), dtype=np.bool_))
         return positions
 
     def reset(self, where: np.ndarray) -> None:
-        """Puts the games of a bool[B] mask back to the starting position."""
+        """Puts the games of a bool[B] mask back to the starting position; ValueError for anything but such a mask."""
+        self._check_mask(where)
         self.boards[where] = self.rules.initial_boards
         self.colors[where] = self.rules.first_color
         self._set_up(where)
+
+    def _check_mask(self, where: np.ndarray) -> None:
+        if not isinstance(where, np.ndarray) or where.dtype != np.bool_ or where.shape != (len(self),):
+            raise ValueError(f"where must be a bool[{len(self)}] array, one entry for each game.")
 
     def _set_up(self, where: np.ndarray) -> None:
         in_chunks(
@@ -234,11 +249,13 @@ class Positions:
 
         Raises:
             IllegalActionError: an action is not legal in its game; nothing has been changed then.
+            ValueError: ``where`` is no mask of the games.
         """
         actions = np.asarray(actions)
         if where is None:
             where = np.ones(len(self), dtype=np.bool_)
-        if actions.shape != (len(self),) or actions.dtype.kind not in "iu" or where.shape != (len(self),):
+        self._check_mask(where)
+        if actions.shape != (len(self),) or actions.dtype.kind not in "iu":
             raise IllegalActionError(
                 f"Expected one integer action for each of the {len(self)} games, got shape {actions.shape} "
                 f"and type {actions.dtype}."
@@ -259,9 +276,12 @@ class Positions:
         )  # fmt: skip
 
     def masks(self, out: np.ndarray | None = None) -> np.ndarray:
-        """bool[B, N]: the legal actions, written into ``out`` if given."""
+        """bool[B, N]: the legal actions, written into ``out`` if given (ValueError if it has another shape or type)."""
+        shape = len(self), self.rules.num_actions
         if out is None:
-            out = np.empty((len(self), self.rules.num_actions), dtype=np.bool_)
+            out = np.empty(shape, dtype=np.bool_)
+        if out.shape != shape or out.dtype != np.bool_:
+            raise ValueError(f"out must be bool{list(shape)}, not {out.dtype}{list(out.shape)}.")
         in_chunks(_fill_masks, len(self), self.actions, self.counts, out)
         return out
 
