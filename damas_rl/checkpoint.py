@@ -97,6 +97,10 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         raise CheckpointError(
             f"The checkpoint {path} holds objects that are not plain data; it was not read."
         ) from error
+    except (EOFError, KeyError, AttributeError, TypeError, IndexError, ValueError, RuntimeError) as error:
+        raise DamagedCheckpointError(f"The checkpoint {path} is damaged: its content cannot be read.") from error
+    if not isinstance(content, dict) or not {"rules_version", "action_version"} <= content.keys():
+        raise DamagedCheckpointError(f"The checkpoint {path} is damaged: it does not say which version made it.")
     for name, current in (("rules", damas_env.RULES_VERSION), ("action", damas_env.ACTION_VERSION)):
         made_with = content[f"{name}_version"]
         if made_with != current:
@@ -235,7 +239,7 @@ def network_from(content: Mapping[str, Any], path: Path) -> PolicyValueNet:
         saved = content["network"]
         network = build_network(build(NetworkConfig, saved["config"]), rules)
         network.load_state_dict(saved["weights"])
-    except (KeyError, ValueError, RuntimeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
         raise CheckpointError(f"{path} holds no network that this version can build.") from error
     return network.eval()
 
@@ -250,9 +254,9 @@ def rules_from(content: Mapping[str, Any], path: Path) -> RuleSet:
         saved = content["rules"]
         laws = tuple(_draw_law(law) for law in saved["draw_laws"])
         rules = RuleSet(**{**saved, "draw_laws": laws})
-    except (KeyError, TypeError, ValueError) as error:
+        known = RULE_SETS.get(rules.name, rules)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise CheckpointError(f"{path} holds no network that this version can build.") from error
-    known = RULE_SETS.get(rules.name, rules)
     names = [field.name for field in dataclasses.fields(RuleSet) if field.name != "title"]
     differing = [name for name in names if getattr(known, name) != getattr(rules, name)]
     if differing:

@@ -257,10 +257,12 @@ class Trainer:
             self.learner.load_state_dict(content["learner"])
             self.selfplay.load_state_dict(content["selfplay"])
             self.replay.load_state_dict(content["replay"])
+            self.sampling.bit_generator.state = content["sampling"]
+            self.counts = Counts(**content["counts"])
         except (ValueError, RuntimeError) as error:
             raise RunError(f"The checkpoint does not fit the configuration: {error}") from error
-        self.sampling.bit_generator.state = content["sampling"]
-        self.counts = Counts(**content["counts"])
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
+            raise RunError(f"The checkpoint is incomplete, so training cannot go on from it ({error!r}).") from error
         self._saved_iteration = self.counts.iteration
         self.ladder = list(content["ladder"])
 

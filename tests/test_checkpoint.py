@@ -237,3 +237,30 @@ def test_rules_survive(tmp_path, name):
     own = dataclasses.replace(rules, name="my own", ply_cap=77)
     write_checkpoint(tmp_path / "b.pt", checkpoint.network_content(SHAPE, {}, own))
     assert checkpoint.rules_from(read_checkpoint(tmp_path / "b.pt"), tmp_path) == own
+
+
+def saved(payload):
+    """A file with a valid header around any payload."""
+    header = checkpoint._HEADER.pack(
+        checkpoint._MAGIC, checkpoint.FORMAT, len(payload), checkpoint.hashlib.sha256(payload).digest()
+    )
+    return header + payload
+
+
+@pytest.mark.parametrize("content", [[1, 2], torch.zeros(3), {}, {"__array__": 5}, None])
+def test_unexpected_content_behind_a_valid_header_is_refused(tmp_path, content):
+    buffer = checkpoint.io.BytesIO()
+    torch.save(content, buffer)
+    for name, payload in (("whole", buffer.getvalue()), ("cut", buffer.getvalue()[:50]), ("empty", b"")):
+        path = tmp_path / name
+        path.write_bytes(saved(payload))
+        with pytest.raises(CheckpointError, match=str(path)):
+            read_checkpoint(path)
+
+
+@pytest.mark.parametrize("change", [{"network": None}, {"network": {"config": None, "weights": {}}}, {"rules": [3]}])
+def test_networks_of_unexpected_shape_are_refused(tmp_path, change):
+    content = checkpoint.network_content(SHAPE, small_network().state_dict(), RULES)
+    write_checkpoint(tmp_path / "net.pt", {"kind": "network", **content, **change})
+    with pytest.raises(CheckpointError, match="holds no network"):
+        load_network(str(tmp_path / "net.pt"))
