@@ -18,7 +18,7 @@ class ResMlp(PolicyValueNet):
     but see far only after many layers. Measured on 216,000 positions of games between alpha-beta players (depth 6),
     four passes: the policy's divergence from the search's was 0.37 with a stem and three dense blocks (49,000
     evaluations/s of one core), 0.34 with one block over the squares and one dense block (47,000), 0.33 with two and
-    one (37,000), and 0.34 with three blocks over the squares and nothing else (26,000).
+    one (33,000), and 0.34 with three blocks over the squares and nothing else (26,000).
 
     The policy is the sum of a dense output and of products of from and to vectors that are read from the squares.
     """

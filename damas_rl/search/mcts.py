@@ -91,17 +91,16 @@ class SearchResult:
 
 @dataclass
 class SearchStats:
-    """What searches cost so far: leaves evaluated, network calls, room in those calls, seconds."""
+    """What searches cost so far: leaves evaluated, room in the network calls, seconds."""
 
     evaluations: int = 0
-    batches: int = 0
     capacity: int = 0
     net_seconds: float = 0.0
     seconds: float = 0.0
 
     def add(self, other: "SearchStats") -> None:
         """Adds the costs of another search."""
-        for name in ("evaluations", "batches", "capacity", "net_seconds", "seconds"):
+        for name in ("evaluations", "capacity", "net_seconds", "seconds"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
@@ -175,7 +174,6 @@ class Search:
         logits, values, _ = self.evaluator.evaluate(leaves.boards[:count], self._features[:count])
         self.stats.net_seconds += time.perf_counter() - started
         self.stats.evaluations += count
-        self.stats.batches += 1
         self.stats.capacity += len(leaves.game)
         tree.expand(self.trees, leaves, count, logits, values)
 
