@@ -12,7 +12,7 @@ from damas_env.kernel import Spec, kernel, popcount
 from damas_env.movegen import STACK_SHAPE, generate
 from damas_env.position import in_chunks
 from damas_env.rules import RuleSet
-from damas_rl.selfplay import Records, empty_records
+from damas_rl.records import Records, empty_records
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class TrainingBatch(NamedTuple):
 @kernel
 def _fill(
     start: int, end: int, spec: Spec, rows: NDArray[np.int64], boards: NDArray[np.uint64],
-    targets: NDArray[np.int16], probs: NDArray[np.float32], actions: NDArray[np.int16], policy: NDArray[np.float32],
+    targets: NDArray[np.int16], shares: NDArray[np.float32], actions: NDArray[np.int16], policy: NDArray[np.float32],
     counts: NDArray[np.int64], pieces: NDArray[np.int64], wrong: NDArray[np.int64],
 ) -> None:  # fmt: skip
     """Writes legal actions, target policy and number of pieces; ``wrong`` counts targets that are not legal."""
@@ -88,11 +88,11 @@ def _fill(
                 if place < 0:
                     wrong[item] += 1
                 else:
-                    policy[item, place] = probs[row, slot]
+                    policy[item, place] = shares[row, slot]
 
 
 class ReplayBuffer:
-    """A ring of :class:`~damas_rl.selfplay.Records`; the oldest rows make room for new ones.
+    """A ring of :class:`~damas_rl.records.Records`; the oldest rows make room for new ones.
 
     Attributes:
         added: records that have ever been added.
@@ -119,13 +119,13 @@ class ReplayBuffer:
         return min(total, self._held)
 
     @property
-    def reuse(self) -> float:
+    def replay_ratio(self) -> float:
         """Rows drawn for each row added, so far; 0 for an empty buffer."""
         return self.sampled / self.added if self.added else 0.0
 
-    def steps_due(self, reuse: float, batch_size: int) -> int:
-        """Batches that may be drawn before :attr:`reuse` exceeds ``reuse``."""
-        return max(0, int((reuse * self.added - self.sampled) // batch_size))
+    def steps_due(self, replay_ratio: float, batch_size: int) -> int:
+        """Batches that may be drawn before :attr:`replay_ratio` exceeds ``replay_ratio``."""
+        return max(0, int((replay_ratio * self.added - self.sampled) // batch_size))
 
     def add(self, records: Records) -> None:
         """Appends records.
@@ -136,7 +136,7 @@ class ReplayBuffer:
         """
         if not len(records.z):
             return
-        for name in ("features", "probs", "q", "weight"):
+        for name in ("features", "policy", "q", "weight"):
             bad = ~np.isfinite(getattr(records, name)).reshape(len(records.z), -1).all(axis=1)
             if bad.any():
                 raise ValueError(f"Record {int(np.flatnonzero(bad)[0])} holds a number in {name!r} that is not finite.")
@@ -183,7 +183,7 @@ class ReplayBuffer:
         policy = np.zeros((size, room), dtype=np.float32)
         counts, pieces, wrong = (np.empty(size, dtype=np.int64) for _ in range(3))
         in_chunks(
-            _fill, size, self.rules.spec, rows, data.boards, data.actions, data.probs, actions, policy, counts, pieces,
+            _fill, size, self.rules.spec, rows, data.boards, data.actions, data.policy, actions, policy, counts, pieces,
             wrong,
         )  # fmt: skip
         if wrong.any():

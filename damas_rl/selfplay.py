@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,49 +18,11 @@ from damas_env.observation import features
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
 from damas_env.termination import Termination
+from damas_rl.records import POLICY_WIDTH, Records, concatenate, empty_records
 from damas_rl.search.mcts import Evaluate, Search, SearchConfig, SearchResult, SearchStats
-
-POLICY_WIDTH = 32
-"""Moves of one record's policy; the likeliest ones where there are more."""
 
 LONGEST_GAME = 256
 """Plies of one game that are kept; a longer game loses the records of its first plies and its move list."""
-
-
-class Records(NamedTuple):
-    """Training positions, one row each.
-
-    Attributes:
-        boards: uint64[n, 4]. features: float32[n, 6].
-        actions: int16[n, 32], -1 pads. probs: float32[n, 32], target policy, rows sum to 1.
-        z: int8[n], result for the side to move. q: float32[n], value that the search found for it.
-        plies_left: int16[n], until the end of the game. weight: float32[n].
-    """
-
-    boards: NDArray[np.uint64]
-    features: NDArray[np.float32]
-    actions: NDArray[np.int16]
-    probs: NDArray[np.float32]
-    z: NDArray[np.int8]
-    q: NDArray[np.float32]
-    plies_left: NDArray[np.int16]
-    weight: NDArray[np.float32]
-
-
-def empty_records(*shape: int) -> Records:
-    """Zeroed records of a leading shape."""
-    return Records(
-        np.zeros((*shape, 4), np.uint64), np.zeros((*shape, 6), np.float32),
-        np.full((*shape, POLICY_WIDTH), -1, np.int16), np.zeros((*shape, POLICY_WIDTH), np.float32),
-        np.zeros(shape, np.int8), np.zeros(shape, np.float32), np.zeros(shape, np.int16), np.ones(shape, np.float32),
-    )  # fmt: skip
-
-
-def concatenate(parts: list[Records]) -> Records:
-    """One batch of records out of several."""
-    if not parts:
-        return empty_records(0)
-    return Records(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -228,9 +190,9 @@ class _Group:
         rows.boards[slot] = self.positions.boards
         rows.features[slot] = features(self.positions)
         order = np.argsort(-result.policy, axis=1, kind="stable")[:, :POLICY_WIDTH]
-        probs = np.take_along_axis(result.policy, order, axis=1)
-        rows.actions[slot, games] = np.where(probs > 0, np.take_along_axis(result.actions, order, axis=1), -1)
-        rows.probs[slot, games] = probs / probs.sum(axis=1, keepdims=True)
+        shares = np.take_along_axis(result.policy, order, axis=1)
+        rows.actions[slot, games] = np.where(shares > 0, np.take_along_axis(result.actions, order, axis=1), -1)
+        rows.policy[slot, games] = shares / shares.sum(axis=1, keepdims=True)
         rows.q[slot, games] = result.value
 
     def _finish(self, game: int) -> tuple[Records, FinishedGame]:

@@ -24,10 +24,11 @@ from damas_rl.metrics import MetricsLog
 from damas_rl.networks import Evaluator, build_network
 from damas_rl.players import make_player
 from damas_rl.progress import Progress, Rung
+from damas_rl.records import empty_records
 from damas_rl.replay import ReplayBuffer
 from damas_rl.report import best_network, ladder_table, pdn_game, resume_command, what_next
 from damas_rl.rundir import RunDirectory, RunError, describe_machine
-from damas_rl.selfplay import FinishedGame, SelfPlay, SelfPlayBatch, empty_records
+from damas_rl.selfplay import FinishedGame, SelfPlay, SelfPlayBatch
 from damas_rl.speed import raw_evaluations_per_second
 
 STOPPING = "stopping after this iteration"
@@ -302,7 +303,7 @@ class Trainer:
         values = {
             "selfplay": figures,
             "learner": learned | {"steps": self.learner.steps},
-            "replay": {"window": replay.window, "added": replay.added, "reuse": replay.reuse},
+            "replay": {"window": replay.window, "added": replay.added, "ratio": replay.replay_ratio},
             "total": {"positions": counts.positions, "games": counts.games},
             "time": timed,
         }

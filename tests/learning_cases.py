@@ -5,7 +5,7 @@ import numpy as np
 from damas_env.observation import features
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
-from damas_rl.selfplay import POLICY_WIDTH, Records, empty_records
+from damas_rl.records import POLICY_WIDTH, Records, empty_records
 
 BIG = RuleSet(name="big", title="10x10 board", size=10, men_rows=4)
 
@@ -35,7 +35,7 @@ def random_records(rules: RuleSet | str, count: int, seed: int = 0) -> Records:
     for row in range(count):
         legal = positions.actions[row, : positions.counts[row]][:POLICY_WIDTH]
         records.actions[row, : len(legal)] = legal
-        records.probs[row, : len(legal)] = rng.dirichlet(np.full(len(legal), 0.5))
+        records.policy[row, : len(legal)] = rng.dirichlet(np.full(len(legal), 0.5))
     records.z[:] = rng.integers(-1, 2, count)
     records.q[:] = np.clip(records.z + rng.normal(0.0, 0.3, count), -1.0, 1.0)
     records.plies_left[:] = rng.integers(1, 60, count)

@@ -11,8 +11,8 @@ from damas_env.position import Positions
 from damas_env.rules import get_rules
 from damas_rl.learner import Learner, LearnerConfig, TrainingError, legal_log_probabilities, outcome_target
 from damas_rl.networks import Evaluator, NetworkConfig, build_network
+from damas_rl.records import Records
 from damas_rl.replay import ReplayBuffer, ReplayConfig
-from damas_rl.selfplay import Records
 from learning_cases import BIG, random_positions, random_records
 
 CBD = get_rules("cbd")
@@ -102,7 +102,7 @@ def test_policy_loss_is_the_cross_entropy_over_the_mask_that_search_uses():
         chances = np.where(masks[row], np.exp(logits[row]), 0.0)
         chances /= chances.sum()
         entropy -= (chances[masks[row]] * np.log(chances[masks[row]])).sum() / 32
-        for action, share in zip(records.actions[row], records.probs[row], strict=True):
+        for action, share in zip(records.actions[row], records.policy[row], strict=True):
             cross_entropy -= share * np.log(chances[action]) / 32 if action >= 0 else 0.0
     assert float(losses["policy"].detach()) == pytest.approx(cross_entropy, rel=1e-5)
     assert float(figures["policy_entropy"]) == pytest.approx(entropy, rel=1e-5)
@@ -121,7 +121,7 @@ def test_one_legal_move_has_no_policy_loss_and_no_gradient():
 
 def test_records_without_a_policy_target_teach_the_value_only():
     records = random_records(CBD, 32)
-    records.actions[:], records.probs[:] = -1, 0.0
+    records.actions[:], records.policy[:] = -1, 0.0
     learner = learner_of()
     losses, figures = learner.losses(tensors(buffer_of(records), np.arange(32)))
     assert float(losses["policy"].detach()) == 0.0
@@ -186,7 +186,7 @@ def test_weight_decay_is_decoupled_and_spares_biases_and_norms():
     """With gradients of length ~0 only the decay moves weights."""
     config = with_changes(learning_rate=1e-2, warmup_steps=0, weight_decay=0.5, value_weight=0.0, moves_left_weight=0.0)
     records = random_records(CBD, 64)
-    records.actions[:], records.probs[:] = -1, 0.0  # no policy target, so no gradient at all
+    records.actions[:], records.policy[:] = -1, 0.0  # no policy target, so no gradient at all
     learner = learner_of(config=config)
     before = {name: weights.detach().clone() for name, weights in learner.net.named_parameters()}
     learner.train(buffer_of(records), rng(), 1)

@@ -5,8 +5,8 @@ import pytest
 
 from damas_env.position import Positions
 from damas_env.rules import get_rules
+from damas_rl.records import Records
 from damas_rl.replay import ReplayBuffer, ReplayConfig
-from damas_rl.selfplay import Records
 from learning_cases import BIG, random_records
 
 CBD = get_rules("cbd")
@@ -46,7 +46,7 @@ def test_batches_hold_what_was_added(rules):
         count = positions.counts[item]
         assert np.array_equal(batch.actions[item, :count], positions.actions[item, :count])
         assert batch.legal[item, :count].all()
-        wanted = dict(zip(records.actions[row], records.probs[row], strict=True))
+        wanted = dict(zip(records.actions[row], records.policy[row], strict=True))
         for action, share in zip(batch.actions[item, :count], batch.policy[item, :count], strict=True):
             assert share == wanted.get(action, 0.0)
     assert (batch.actions[~batch.legal] == 0).all()
@@ -101,14 +101,14 @@ def test_rows_that_left_the_window_never_come_back():
 
 def test_reuse_counts_rows_drawn_for_each_new_row():
     buffer = ReplayBuffer(CBD, ReplayConfig(capacity=1000, window=500))
-    assert buffer.reuse == 0
+    assert buffer.replay_ratio == 0
     assert buffer.steps_due(4.0, 64) == 0
     buffer.add(numbered(320))
     assert buffer.steps_due(4.0, 64) == 20
     for _ in range(20):
         assert buffer.steps_due(4.0, 64) > 0
         buffer.sample(np.random.default_rng(0), 64)
-    assert buffer.reuse == 4.0
+    assert buffer.replay_ratio == 4.0
     assert buffer.steps_due(4.0, 64) == 0
     buffer.add(numbered(31))
     assert buffer.steps_due(4.0, 64) == 1
@@ -133,7 +133,7 @@ def test_checkpoint_holds_the_window_and_goes_on_equally():
     twin = ReplayBuffer(CBD, config)
     twin.add(numbered(50))  # is replaced
     twin.load_state_dict(state)
-    assert (twin.added, twin.sampled, twin.window, twin.reuse) == (700, 123, buffer.window, buffer.reuse)
+    assert (twin.added, twin.sampled, twin.window, twin.replay_ratio) == (700, 123, buffer.window, buffer.replay_ratio)
     for first in range(700, 1500, 100):
         for each in (buffer, twin):
             each.add(numbered(100, first))
@@ -167,7 +167,7 @@ def test_bad_records_are_refused_and_change_nothing():
         buffer.sample(np.random.default_rng(0), 1)
     for name, value, message in (
         ("q", np.nan, "Record 7 holds a number in 'q'"),
-        ("probs", np.inf, "Record 7 holds a number in 'probs'"),
+        ("policy", np.inf, "Record 7 holds a number in 'policy'"),
         ("z", 2, "1, 0 or -1"),
         ("weight", 0.0, "positive"),
     ):

@@ -10,9 +10,10 @@ import pytest
 from damas_env.observation import features
 from damas_env.position import Positions
 from damas_env.termination import Termination
-from damas_rl import selfplay
+from damas_rl import records, selfplay
+from damas_rl.records import Records
 from damas_rl.search.mcts import Search, SearchConfig, SearchResult
-from damas_rl.selfplay import Records, SelfPlay, SelfPlayBatch, SelfPlayConfig
+from damas_rl.selfplay import SelfPlay, SelfPlayBatch, SelfPlayConfig
 from search_cases import RULES, HashEvaluator
 
 SMALL = SelfPlayConfig(games=12, groups=3, threads=1, simulations=6, fast_simulations=3, random_plies=6)
@@ -80,12 +81,12 @@ def test_records_are_those_of_the_games(kind: str) -> None:
                 assert rows.z[row] == 0
             else:  # the side to move wins: +1, whatever its colour
                 assert rows.z[row] == (1 if position.colors[0] == winner else -1)
-            used = rows.probs[row] > 0
+            used = rows.policy[row] > 0
             legal = position.actions[0, : position.counts[0]].tolist()
             assert set(rows.actions[row, used].tolist()) <= set(legal)
             assert len(set(rows.actions[row, used].tolist())) == used.sum()
             assert (rows.actions[row, ~used] == -1).all()
-            assert rows.probs[row].sum() == pytest.approx(1.0, abs=1e-5)
+            assert rows.policy[row].sum() == pytest.approx(1.0, abs=1e-5)
             if position.plies[0] > game.opening + SMALL.temperature_plies and kind == "puct":
                 assert game.actions[position.plies[0]] in rows.actions[row, used]
     assert (np.abs(batch.records.q) <= 1).all() and (batch.records.weight == 1).all()
@@ -237,12 +238,13 @@ def test_long_games_keep_their_last_plies(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_narrow_policies_keep_the_likeliest_moves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selfplay, "POLICY_WIDTH", 3)
+    for module in (records, selfplay):
+        monkeypatch.setattr(module, "POLICY_WIDTH", 3)
     narrow, wide = play().records, played("puct").records
-    assert narrow.probs.shape[1] == 3 and (narrow.boards == wide.boards).all()
-    assert narrow.probs.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+    assert narrow.policy.shape[1] == 3 and (narrow.boards == wide.boards).all()
+    assert narrow.policy.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
     assert (narrow.actions == wide.actions[:, :3]).all()
-    assert (np.diff(wide.probs, axis=1) <= 0).all()
+    assert (np.diff(wide.policy, axis=1) <= 0).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -267,7 +269,7 @@ def test_statistics(kind: str) -> None:
     # one ply: no finished game, the same keys, no division by zero
     first = SelfPlay(RULES, SMALL, KINDS[kind], 1).run(evaluator, 1)
     assert first.stats().keys() == stats.keys() - ended.keys()
-    assert first.plies == 12 and len(first.records.z) == 0 and first.records.probs.shape == (0, selfplay.POLICY_WIDTH)
+    assert first.plies == 12 and len(first.records.z) == 0 and first.records.policy.shape == (0, records.POLICY_WIDTH)
     assert all(np.isfinite(value) for value in (*first.stats().values(), *stats.values()))
 
 
