@@ -99,6 +99,32 @@ def test_illegal_action_raises_and_changes_nothing():
     assert table.agent_selection == "white" and table.unwrapped.positions.plies[0] == 0
 
 
+def test_wrong_arguments_are_explained_and_the_game_goes_on():
+    table = DamasAECEnv()
+    table.reset()
+    table.step(int(np.flatnonzero(table.last()[0]["action_mask"])[0]))
+    for options in (5, "fen", {"fen": 3}, {"fen": "W:W:BK1"}):
+        with pytest.raises(ValueError, match=r"must be|already over"):
+            table.reset(options=options)
+    for seed in (-1, "1"):
+        with pytest.raises(ValueError, match=r"seed=.* is impossible"):
+            table.reset(seed=seed)
+    with pytest.raises(ValueError, match="agent='red' is unknown; use 'white' or 'black'"):
+        table.observe("red")
+    with pytest.raises(ValueError, match="rules=3 is neither"):
+        DamasAECEnv(rules=3)
+    assert table.agent_selection == "black" and table.positions.plies[0] == 1
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.0, "a", None, 10**30, [688]])
+def test_no_wrong_action_changes_anything(wrong):
+    table = DamasAECEnv()
+    table.reset()
+    with pytest.raises(IllegalActionError):
+        table.step(wrong)
+    assert table.agent_selection == "white" and table.positions.plies[0] == 0
+
+
 def test_unknown_render_mode_is_explained():
     with pytest.raises(ValueError, match="'ansi' or 'rgb_array'"):
         env(render_mode="human")

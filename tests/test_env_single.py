@@ -15,10 +15,12 @@ from gymnasium.utils.env_checker import check_env
 import damas_env  # noqa: F401  (registers the environment)
 from damas_env.envs import DamasEnv
 from damas_env.envs.opponents import RandomOpponent
-from damas_env.errors import IllegalActionError
+from damas_env.errors import IllegalActionError, OpponentError
 from damas_env.game import Game
 from damas_env.observation import planes
-from damas_env.rules import get_rules
+from damas_env.position import Positions
+from damas_env.rules import DrawLaw, get_rules
+from damas_env.termination import Termination
 
 CBD = get_rules("cbd")
 WHITE_WINS_AT_ONCE = "W:W22:B18"  # c3xd4 takes the last piece
@@ -266,11 +268,88 @@ def test_other_specs_come_from_the_players_package(monkeypatch):
         ({"agent_color": "white"}, "needs an opponent"),
         ({"illegal_action": "ignore"}, "'raise' or 'lose'"),
         ({"render_mode": "human"}, "render_mode='human' is unknown"),
+        ({"rules": 3}, "rules=3 is neither"),
+        ({"rules": ["cbd"]}, "rules=.* is neither"),
+        ({"rules": None}, "rules=None is neither"),
+        ({"opponent": 5}, "opponent=5 cannot play"),
+        ({"opponent": object()}, "opponent=<object .* cannot play"),
+        ({"opponent": RandomOpponent}, "opponent=<class .* cannot play"),
+        ({"opponent": ""}, "Unknown player ''"),
+        ({"opponent": "random", "agent_color": ["white"]}, "agent_color=.* is unknown; use None, 'white', 'black' or"),
+        ({"opponent": "random", "agent_color": 0}, "agent_color=0 is unknown"),
+        ({"illegal_action": None}, "illegal_action=None is unknown; use 'raise' or 'lose'"),
+        ({"illegal_action": np.zeros(2)}, "illegal_action=array.* is unknown"),
+        ({"render_mode": {}}, "render_mode={} is unknown; use None, 'ansi' or 'rgb_array'"),
     ],
 )
 def test_wrong_arguments_are_explained(kwargs, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message) as caught:
         DamasEnv(**kwargs)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ply_cap": "6"}, "ply_cap='6', but it must be a whole number"),
+        ({"ply_cap": 6.0}, "ply_cap=6.0, but"),
+        ({"ply_cap": True}, "ply_cap=True, but"),
+        ({"ply_cap": -1}, "ply_cap=-1"),
+        ({"ply_cap": 10**30}, "ply_cap=10"),
+        ({"size": 8.0}, "size=8.0, but"),
+        ({"repetition": "3"}, "repetition=.* a whole number"),
+        ({"flying_kings": 1}, "flying_kings=1, but it must be True or False"),
+        ({"majority": 3}, "majority=3, but it must be a text"),
+        ({"majority": "most"}, "majority='most', choose from"),
+        ({"name": None}, "name=None, but"),
+        ({"draw_laws": [CBD.draw_laws[0]]}, "draw_laws=.*a tuple of DrawLaw"),
+        ({"draw_laws": ("40 plies",)}, "draw_laws=.*a tuple of DrawLaw"),
+        ({"size": 6, "men_rows": 1}, "more than 3 pieces"),
+    ],
+)
+def test_rule_sets_of_wrong_types_are_refused(change, message):
+    laws = {} if "men_rows" not in change else {"draw_laws": (replace(CBD.draw_laws[1], material=("4K-1K",)),)}
+    with pytest.raises(ValueError, match=message):
+        replace(CBD, **change, **laws)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"plies": 40.0}, "plies=40.0"),
+        ({"plies": 0}, "1 to 30000 plies, not 0"),
+        ({"termination": 4}, "termination=4, but it must be a Termination"),
+        ({"termination": Termination.BLOCKED}, "not by BLOCKED"),
+        ({"termination": Termination.NONE}, "not by NONE"),
+        ({"material": "2K-1K"}, "material=.* a tuple of str"),
+        ({"material": ("\u0662K-1K",)}, "does not read like"),
+        ({"material": ("0K-1K",)}, "does not read like"),
+        ({"material": ("+-1K",)}, "does not read like"),
+        ({"resets": ("captures",)}, "Unknown reset 'captures'"),
+        ({"resets": (1,)}, "resets=.* a tuple of str"),
+    ],
+)
+def test_draw_laws_of_wrong_types_are_refused(change, message):
+    law = {"plies": 10, "counter": "mine", "termination": Termination.ENDING, **change}
+    with pytest.raises(ValueError, match=message):
+        DrawLaw(**law)
+
+
+@pytest.mark.parametrize("size", [-1, 1.0, "2", None, True])
+def test_batches_of_impossible_size_are_refused(size):
+    with pytest.raises(ValueError, match=r"size=.* is impossible"):
+        Positions.initial("cbd", size)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "1", True, [1]])
+def test_impossible_seeds_are_refused_and_the_game_goes_on(seed):
+    env = DamasEnv(opponent="random")
+    _, before = env.reset(seed=4)
+    with pytest.raises(ValueError, match=r"seed=.* is impossible; use a whole number, 0 or more"):
+        env.reset(seed=seed)
+    observation, info = env.reset(seed=np.int64(4))
+    np.testing.assert_array_equal(info["action_mask"], before["action_mask"])
+    np.testing.assert_array_equal(observation, DamasEnv(opponent="random").reset(seed=4)[0])
 
 
 @pytest.mark.parametrize(
@@ -278,6 +357,10 @@ def test_wrong_arguments_are_explained(kwargs, message):
     [
         ({"fenn": "initial"}, "Unknown reset option 'fenn'"),
         ({"fen": 3}, "must be a text"),
+        ({"fen": None}, "must be a text"),
+        ({3: 4, "x": 5}, "Unknown reset option 3"),
+        ("fen", "must be a dict"),
+        (5, "must be a dict"),
         ({"fen": "W:W99:B1"}, "99"),
         ({"fen": "W:W:BK1"}, "already over"),
     ],
@@ -286,6 +369,79 @@ def test_wrong_reset_options_are_explained(options, message):
     env = DamasEnv()
     with pytest.raises(ValueError, match=message):
         env.reset(options=options)
+
+
+def answers(*replies):
+    """An opponent that gives these replies, whatever they are, one after the other."""
+    left = list(replies)
+    return types.SimpleNamespace(choose=lambda positions: left.pop(0))
+
+
+def reply(value):
+    return types.SimpleNamespace(actions=value)
+
+
+NO_ANSWERS = [
+    reply(np.array([5000])),
+    reply(np.array([action(9, 13)])),  # legal for the agent, not for the opponent
+    reply(np.array([])),
+    reply(np.array([1.0])),
+    reply(np.array([688, 688])),
+    reply(688),
+    reply(None),
+    None,
+    688,
+]
+
+
+@pytest.mark.parametrize("wrong", NO_ANSWERS, ids=str)
+@pytest.mark.parametrize("illegal_action", ["raise", "lose"])
+def test_an_illegal_answer_leaves_the_game_as_it_was(wrong, illegal_action):
+    legal = action(9, 13, black=True)
+    env = DamasEnv(
+        opponent=answers(wrong, reply(np.array([legal]))), agent_color="white", illegal_action=illegal_action
+    )
+    before, info = env.reset(seed=0)
+    mask = env.action_masks()
+    with pytest.raises(OpponentError, match="The opponent answered") as caught:
+        env.step(action(22, 18))
+    assert "\n" not in str(caught.value)
+    assert env.positions.plies[0] == 0 and env.positions.colors[0] == 0
+    np.testing.assert_array_equal(planes(env.positions)[0], before)
+    np.testing.assert_array_equal(env.action_masks(), mask)
+    np.testing.assert_array_equal(env.action_space.legal, np.flatnonzero(info["action_mask"]))
+    _, reward, terminated, truncated, info = env.step(action(22, 18))
+    assert (reward, terminated, truncated, info["ply"]) == (0.0, False, False, 2)
+
+
+def test_an_opponent_that_fails_leaves_the_game_as_it_was():
+    env = DamasEnv(opponent=answers(), agent_color="white")  # has no reply at all
+    before, _ = env.reset()
+    with pytest.raises(IndexError):
+        env.step(action(22, 18))
+    np.testing.assert_array_equal(planes(env.positions)[0], before)
+
+
+def test_an_illegal_first_answer_leaves_the_game_before():
+    env = DamasEnv(opponent=answers(reply(np.array([action(22, 18)])), reply(np.array([0]))), agent_color="black")
+    before, _ = env.reset()
+    with pytest.raises(OpponentError):
+        env.reset(options={"fen": "W:W21:B5"})
+    np.testing.assert_array_equal(planes(env.positions)[0], before)
+    assert env.positions.plies[0] == 1 and env.action_masks().any()
+
+
+def test_an_opponent_may_play_on_what_it_is_given():
+    class Trying:
+        def choose(self, positions):
+            chosen = positions.actions[:, 0].copy()
+            positions.step(chosen)
+            return reply(chosen)
+
+    env = DamasEnv(opponent=Trying(), agent_color="white")
+    env.reset()
+    _, _, _, _, info = env.step(action(22, 18))
+    assert info["ply"] == 2 and info["to_move"] == "W"
 
 
 def test_reset_refuses_a_position_that_the_opponent_ends():

@@ -244,16 +244,34 @@ def test_threads_do_not_change_results(monkeypatch):
 
 @pytest.mark.parametrize(
     ("kwargs", "message"),
-    [({"num_envs": 0}, "num_envs=0"), ({"observation": "image"}, "'planes', 'boards' or 'none'")],
+    [
+        ({"num_envs": 0}, "num_envs=0 is impossible; use a whole number, 1 or more"),
+        ({"num_envs": "a"}, "num_envs='a' is impossible"),
+        ({"num_envs": 2.0}, "num_envs=2.0 is impossible"),
+        ({"num_envs": True}, "num_envs=True is impossible"),
+        ({"observation": "image"}, "'planes', 'boards' or 'none'"),
+        ({"observation": None}, "observation=None is unknown"),
+        ({"rules": 3}, "rules=3 is neither"),
+        ({"masks": "no"}, "masks='no' is unknown; use True or False"),
+        ({"copy": None}, "copy=None is unknown; use True or False"),
+    ],
 )
 def test_wrong_arguments_are_explained(kwargs, message):
     with pytest.raises(ValueError, match=message):
         DamasVectorEnv(**kwargs)
 
 
-def test_unknown_reset_option_is_refused():
-    with pytest.raises(ValueError, match="Unknown reset option 'fen'"):
-        DamasVectorEnv(2).reset(options={"fen": "initial"})
+def test_wrong_resets_are_refused_and_the_games_go_on():
+    env = DamasVectorEnv(2)
+    env.reset(seed=0)
+    env.step(env.sample_legal())
+    for options, message in ((({"fen": "initial"}), "Unknown reset option 'fen'"), (5, "must be a dict")):
+        with pytest.raises(ValueError, match=message):
+            env.reset(options=options)
+    for seed in (-1, 0.5, "0"):
+        with pytest.raises(ValueError, match=r"seed=.* is impossible"):
+            env.reset(seed=seed)
+    assert env.positions.plies.tolist() == [1, 1]
 
 
 def test_agrees_with_gymnasiums_own_vector_of_single_environments():

@@ -76,8 +76,9 @@ def test_refused_moves_change_nothing() -> None:
         assert game.ply == 0 and game.fen() == "W:WK21:B8,11,17,19"
     with pytest.raises(IllegalMoveError, match=r"action 0 is illegal .*21x7x16x30 \(action 669\)"):
         game.push(0)
-    with pytest.raises(TypeError):
-        game.push(1.5)  # type: ignore[arg-type]
+    for nothing in (1.5, None, [688], np.array([1, 2])):
+        with pytest.raises(InvalidMoveError, match="is not a move: give a Move, an action index or text"):
+            game.push(nothing)  # type: ignore[arg-type]
     with pytest.raises(IndexError, match="no move to take back"):
         game.pop()
 
@@ -110,6 +111,26 @@ def test_lost_games() -> None:
     assert Game(fen="W:W29:B22,25").outcome() == Outcome(Termination.BLOCKED, "B")
     assert Game(fen="B:W22,25:BK29").outcome() == Outcome(Termination.BLOCKED, "W")
     assert Game(fen="W:W:B1").outcome() == Outcome(Termination.NO_PIECES, "B")
+
+
+def test_a_set_up_without_pieces_of_the_other_side_is_won_with_any_move() -> None:
+    """No game gets there: the last capture ends it. The law asks what the side to move can do, and it can move."""
+    for fen, winner in (("W:WK3,30:B", "W"), ("B:W:BK3,12", "B")):
+        game = Game(fen=fen)
+        legal = game.legal_moves()
+        assert game.outcome() is None and len(legal) > 2
+        for move in legal:
+            game.push(move)
+            assert game.outcome() == Outcome(Termination.NO_PIECES, winner)
+            game.pop()
+    # Who cannot move has lost, even if nobody else is there.
+    assert Game(fen="W:WK1,K2,K3,K4,5,6,7,8:B").outcome() == Outcome(Termination.BLOCKED, "B")
+
+
+@pytest.mark.parametrize("fen", [3, b"W:W1:B2", ["W:W22:B1"], 1.5])
+def test_a_fen_of_another_type_is_refused(fen: object) -> None:
+    with pytest.raises(FenError, match="a FEN is a text, not "):
+        Game(fen=fen)  # type: ignore[arg-type]
 
 
 def test_repetition_counts_the_start() -> None:

@@ -21,6 +21,7 @@ BITS = [1 << int(bit) for bit in GEOMETRY[8].bit_of_view]
         ([1 << 63, 0, BITS[3], 0], "off the board"),
         ([BITS[1], 0, BITS[9], 0], "a man on its crowning row"),
         ([BITS[20], 0, BITS[30], 0], "a man on its crowning row"),
+        ([0, 0, 0, 0], "no piece at all"),
     ],
 )
 def test_impossible_boards_are_refused(boards: list[int], fault: str) -> None:

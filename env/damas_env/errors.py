@@ -33,6 +33,16 @@ class IllegalActionError(ValueError):
     """An action index that is not legal in its game; the message names the game and lists the legal ones."""
 
 
+class OpponentError(ValueError):
+    """The player that answers inside an environment gave no legal action; nothing has changed in the environment."""
+
+
 def quoted(text: str, limit: int = 60) -> str:
     """``text`` in quotes for a message: control characters escaped, at most ``limit`` characters of it."""
     return repr(text if len(text) <= limit else text[: limit - 3] + "...")
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """Whatever a user gave, as Python writes it, for a message: on one line and at most ``limit`` characters."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from damas_env.errors import IllegalMoveError
+from damas_env.errors import IllegalMoveError, InvalidMoveError, shown
 from damas_env.notation import Move, format_fen, format_move, legal_moves, parse_fen, parse_move, pieces_of
 from damas_env.outcome import standing_laws
 from damas_env.position import Positions
@@ -59,7 +59,7 @@ class Game:
             move: one of :meth:`legal_moves`, an action index, or text such as ``"22-17"`` or ``"c3-d4"``.
 
         Raises:
-            InvalidMoveError: the text is not written like a move.
+            InvalidMoveError: the text is not written like a move, or it is nothing that could be a move.
             IllegalMoveError: the move is not legal here, or the game is over.
             AmbiguousMoveError: the text fits several legal moves.
         """
@@ -68,7 +68,12 @@ class Game:
         elif isinstance(move, Move):
             chosen = self._legal(lambda legal: legal == move, str(move))
         else:
-            action = as_index(move)
+            try:
+                action = as_index(move)
+            except TypeError:
+                raise InvalidMoveError(
+                    f"{shown(move)} is not a move: give a Move, an action index or text like 22-17"
+                ) from None
             chosen = self._legal(lambda legal: legal.action == action, f"action {action}")
         before = self.positions.copy()
         self.positions.step(np.array([chosen.action]))

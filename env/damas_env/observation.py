@@ -102,8 +102,11 @@ def planes(positions: Positions, out: NDArray[np.float32] | None = None) -> NDAr
         constant planes.
     """
     size = positions.rules.size
+    shape = (len(positions), NUM_PLANES, size, size)
     if out is None:
-        out = np.empty((len(positions), NUM_PLANES, size, size), dtype=np.float32)
+        out = np.empty(shape, dtype=np.float32)
+    if out.shape != shape or out.dtype != np.float32 or not out.flags.c_contiguous:
+        raise ValueError(f"out must be C-contiguous float32{list(shape)}, not {out.dtype}{list(out.shape)}.")
     flat = out.reshape(len(positions), NUM_PLANES, size * size)
     in_chunks(_fill_planes, len(positions), positions.boards, features(positions), _CELLS[size], flat)
     return out

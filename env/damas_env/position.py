@@ -11,7 +11,7 @@ import numpy as np
 
 from damas_env.actions import encode, find
 from damas_env.board import GEOMETRY
-from damas_env.errors import IllegalActionError
+from damas_env.errors import IllegalActionError, shown
 from damas_env.kernel import kernel
 from damas_env.movegen import STACK_SHAPE, generate, play
 from damas_env.outcome import advance_counters, events_of, judge, key, standing_laws
@@ -147,6 +147,7 @@ def _refuse_impossible(rules: RuleSet, boards: np.ndarray) -> None:
         (union & ~np.uint64(geometry.board) != 0, "has pieces off the board"),
         (np.bitwise_count(union) != counts.sum(axis=1), "has two pieces on one square"),
         (np.maximum(*sides) > rules.men, f"has more than {rules.men} pieces on one side"),
+        (union == 0, "has no piece at all"),
         ((boards[:, 0] & far) | (boards[:, 2] & near) != 0, "has a man on its crowning row"),
     ):
         if fault.any():
@@ -155,6 +156,9 @@ def _refuse_impossible(rules: RuleSet, boards: np.ndarray) -> None:
 
 class Positions:
     """A batch of B games, each at some position; every array is public and always up to date.
+
+    A game is over when the side to move has no legal move or a draw law says so. A position that is set up with no
+    piece for the side that is *not* to move is therefore not over yet; no game gets there, and any move wins it.
 
     Attributes:
         rules: the rule set.
@@ -178,6 +182,8 @@ class Positions:
 
     def __init__(self, rules: str | RuleSet, size: int) -> None:
         """Room for ``size`` games; use :meth:`initial` or :meth:`from_boards`."""
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
+            raise ValueError(f"size={shown(size)} is impossible; a batch has a whole number of games, 0 or more.")
         self.rules = get_rules(rules)
         moves = self.rules.max_moves
         self.boards = np.zeros((size, 4), dtype=np.uint64)
@@ -207,8 +213,8 @@ class Positions:
         """Games set up at ``boards`` (uint64[B, 4], view of the side to move) with ``colors`` (int8[B]) to move.
 
         Raises:
-            ValueError: an array of another shape or type; or a position has pieces off the board, two on one square,
-                too many on one side, or a man on its crowning row.
+            ValueError: an array of another shape or type; or a position has no piece, pieces off the board, two on one
+                square, too many on one side, or a man on its crowning row.
         """
         boards, colors = np.asarray(boards), np.asarray(colors)
         if boards.ndim != 2 or boards.shape[1] != 4 or boards.dtype.kind not in "iu":

@@ -6,13 +6,14 @@ as ``RuleSet.tables`` (arrays).
 
 import difflib
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 
 from damas_env.board import GEOMETRY, main_diagonal
+from damas_env.errors import quoted, shown
 from damas_env.kernel import Spec
 from damas_env.termination import Termination
 
@@ -35,7 +36,19 @@ MAX_LAWS = 8
 
 _MAJORITY = {"none": 0, "quantity": MAJORITY_QUANTITY, "quantity_kings": MAJORITY_QUANTITY | MAJORITY_KINGS}
 _PROMOTION = {"end": 0, "stop": PROMOTION_STOP, "continue": PROMOTION_CONTINUE}
-_SIDE = re.compile(r"(?:(\d)K)?\+?(?:(\d)M)?")
+_SIDE = re.compile(r"(?:([1-9])K(?:\+(?=[1-9]M))?)?(?:([1-9])M)?")
+_DRAWS = (Termination.NO_PROGRESS, Termination.ENDING)
+_KINDS = {int: "a whole number", bool: "True or False", str: "a text", Termination: "a Termination"}
+
+
+def _refuse_other_types(owner: str, values: "DrawLaw | RuleSet") -> None:
+    """ValueError unless each field is of just the type that it is annotated with; kernels know no others."""
+    for entry in fields(values):
+        value, inner = getattr(values, entry.name), get_args(entry.type)
+        wanted = f"a tuple of {inner[0].__name__}" if inner else _KINDS[entry.type]  # type: ignore[index]
+        items = value if inner and type(value) is tuple else (value,)
+        if (inner and type(value) is not tuple) or any(type(item) is not (inner or (entry.type,))[0] for item in items):
+            raise ValueError(f"{owner}: {entry.name}={shown(value)}, but it must be {wanted}.")
 
 
 @dataclass(frozen=True)
@@ -61,8 +74,12 @@ class DrawLaw:
     resets: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        _refuse_other_types("Draw law", self)
         if not 1 <= self.plies <= 30_000:
             raise ValueError(f"A draw law needs 1 to 30000 plies, not {self.plies}.")
+        if self.termination not in _DRAWS:
+            listed = " or ".join(draw.name for draw in _DRAWS)
+            raise ValueError(f"A draw law ends a game by {listed}, not by {self.termination.name}.")
         for event in self.resets:
             if event not in _EVENTS:
                 raise ValueError(f"Unknown reset {event!r} in a draw law; choose from {', '.join(_EVENTS)}.")
@@ -166,6 +183,8 @@ class RuleSet:
     game_type: int = 26
 
     def __post_init__(self) -> None:
+        _refuse_other_types(f"Rule set {quoted(str(self.name))}", self)
+
         def choice(key: str, allowed: tuple[object, ...]) -> None:
             if getattr(self, key) not in allowed:
                 options = ", ".join(map(str, allowed))
@@ -184,6 +203,9 @@ class RuleSet:
             raise ValueError(f"Rule set {self.name!r}: repetition={self.repetition}, choose 0 (never) or 2 to 5.")
         if len(self.draw_laws) > MAX_LAWS or len(self.counter_names) > MAX_COUNTERS:
             raise ValueError(f"Rule set {self.name!r}: at most {MAX_LAWS} draw laws on {MAX_COUNTERS} counters.")
+        for law in self.draw_laws:
+            if any(sum(side) > self.men for balance in law.material for side in parse_balance(balance)):
+                raise ValueError(f"Rule set {self.name!r}: a draw law lists more than {self.men} pieces of a side.")
         for counter in self.counter_names:
             if len({law.resets for law in self.draw_laws if law.counter == counter}) > 1:
                 raise ValueError(f"Rule set {self.name!r}: laws of counter {counter!r} name different resets.")
@@ -294,11 +316,14 @@ def get_rules(rules: "str | RuleSet") -> RuleSet:
     """The rule set of that name (or the rule set itself); ValueError names the nearest and lists all."""
     if isinstance(rules, RuleSet):
         return rules
+    listed = f"Choose from: {', '.join(RULE_SETS)}."
+    if not isinstance(rules, str):
+        raise ValueError(f"rules={shown(rules)} is neither the name of a rule set nor a RuleSet. {listed}")
     if rules in RULE_SETS:
         return RULE_SETS[rules]
-    near = difflib.get_close_matches(str(rules), RULE_SETS, n=1)
+    near = difflib.get_close_matches(rules, RULE_SETS, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"Unknown rule set {rules!r}.{hint} Choose from: {', '.join(RULE_SETS)}.")
+    raise ValueError(f"Unknown rule set {quoted(rules)}.{hint} {listed}")
 
 
 # CBD, Anexo I "Regras de Jogo" (2013), articles 97-100. Art. 97b: 20 successive moves of each player with kings only,

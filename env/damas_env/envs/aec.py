@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
-from damas_env.envs.single import COLORS, render_positions, start_position
+from damas_env.envs.arguments import check_choice, check_options, check_seed
+from damas_env.envs.single import COLORS, RENDER_MODES, render_positions, start_position
 from damas_env.observation import opposite_view, planes, planes_shape
 from damas_env.rules import RuleSet, get_rules
 from damas_env.termination import Termination
@@ -36,7 +37,7 @@ class DamasAECEnv(AECEnv):
 
     metadata: dict[str, Any] = {  # noqa: RUF012
         "name": "damas_v0",
-        "render_modes": ["ansi", "rgb_array"],
+        "render_modes": [*RENDER_MODES],
         "is_parallelizable": False,
         "render_fps": 2,
     }
@@ -44,8 +45,7 @@ class DamasAECEnv(AECEnv):
     def __init__(self, rules: str | RuleSet = "cbd", render_mode: str | None = None) -> None:
         super().__init__()
         self.rules = get_rules(rules)
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ValueError(f"render_mode={render_mode!r} is unknown; use None, 'ansi' or 'rgb_array'.")
+        check_choice("render_mode", render_mode, (None, *RENDER_MODES))
         self.render_mode = render_mode
         self.possible_agents = ["white", "black"]
         box = spaces.Box(0.0, 1.0, planes_shape(self.rules), np.float32)
@@ -71,8 +71,12 @@ class DamasAECEnv(AECEnv):
             seed: accepted for the API; a game has no randomness.
             options: ``{"fen": str}`` starts from a position. Other keys are ignored, as PettingZoo's API
                 asks.
+
+        Raises:
+            ValueError: impossible seed, malformed FEN, or a game that is over. The game before goes on then.
         """
-        fen = (options or {}).get("fen")
+        check_seed(seed)
+        fen = check_options(options).get("fen")
         self.positions = start_position(self.rules, None if fen is None else {"fen": fen})
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -108,7 +112,8 @@ class DamasAECEnv(AECEnv):
         self._accumulate_rewards()
 
     def observe(self, agent: str) -> dict[str, NDArray[Any]]:
-        """What ``agent`` sees now; see the class."""
+        """What ``agent`` sees now; see the class. ValueError for anybody but "white" and "black"."""
+        check_choice("agent", agent, self.possible_agents)
         observation = planes(self.positions)
         mask = np.zeros(self.rules.num_actions, dtype=np.int8)
         if agent != self._to_move():

@@ -9,14 +9,16 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from damas_env import notation, render
+from damas_env.envs.arguments import check_choice, check_options, check_seed
 from damas_env.envs.opponents import Opponent, make_opponent
-from damas_env.errors import IllegalActionError
+from damas_env.errors import IllegalActionError, OpponentError, shown
 from damas_env.observation import opposite_view, planes, planes_shape
 from damas_env.position import Positions
 from damas_env.rules import RuleSet, get_rules
 from damas_env.termination import Termination
 
 COLORS = ("W", "B")
+RENDER_MODES = ("ansi", "rgb_array")
 _AGENT_COLORS = {"white": 0, "black": 1, "random": None}
 
 
@@ -72,10 +74,10 @@ class DamasEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         render_mode: None, "ansi" or "rgb_array"; :meth:`svg` works in every mode.
 
     Raises:
-        ValueError: an argument has an unknown value.
+        ValueError: an argument has an unknown value or is of another type.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 2}  # noqa: RUF012
+    metadata: dict[str, Any] = {"render_modes": [*RENDER_MODES], "render_fps": 2}  # noqa: RUF012
 
     def __init__(
         self,
@@ -86,14 +88,16 @@ class DamasEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         render_mode: str | None = None,
     ) -> None:
         self.rules = get_rules(rules)
+        check_choice("agent_color", agent_color, (None, *_AGENT_COLORS))
+        check_choice("illegal_action", illegal_action, ("raise", "lose"))
+        check_choice("render_mode", render_mode, (None, *RENDER_MODES))
         if opponent is None and agent_color is not None:
             raise ValueError(f"agent_color={agent_color!r} needs an opponent; without one leave it out.")
-        if agent_color is not None and agent_color not in _AGENT_COLORS:
-            raise ValueError(f"agent_color={agent_color!r} is unknown; use {', '.join(_AGENT_COLORS)}.")
-        if illegal_action not in ("raise", "lose"):
-            raise ValueError(f"illegal_action={illegal_action!r} is unknown; use 'raise' or 'lose'.")
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ValueError(f"render_mode={render_mode!r} is unknown; use None, 'ansi' or 'rgb_array'.")
+        if not (opponent is None or isinstance(opponent, str) or _answers(opponent)):
+            raise ValueError(
+                f"opponent={shown(opponent)} cannot play; use None, a player spec such as 'random', or an object "
+                "with choose(positions)."
+            )
         self.render_mode = render_mode
         self.illegal_action = illegal_action
         self.agent_color = agent_color or "random"
@@ -119,21 +123,23 @@ class DamasEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             options: ``{"fen": str}`` starts from a position; no other key is known.
 
         Raises:
-            ValueError: unknown option, malformed FEN, or a position in which the agent has nothing to decide.
+            ValueError: impossible seed, unknown option, malformed FEN, or a position in which the agent has nothing
+                to decide. The game before goes on then.
+            OpponentError: the opponent is to move first and answers with no legal action. The same.
         """
-        super().reset(seed=seed)
         positions = start_position(self.rules, options)
+        super().reset(seed=check_seed(seed))
         if isinstance(self._opponent_spec, str) and seed is not None:
             self._opponent = self._make_opponent(self._opponent_spec)
-        self.positions, self._over = positions, False
+        agent = None
         if self._opponent is not None:
             fixed = _AGENT_COLORS[self.agent_color]
-            self._agent = int(self.np_random.integers(2)) if fixed is None else fixed
-            if self.positions.colors[0] != self._agent:
-                self._reply()
-                if self.positions.terminations[0]:
-                    self._over = True
+            agent = int(self.np_random.integers(2)) if fixed is None else fixed
+            if positions.colors[0] != agent:
+                _reply(self._opponent, positions)
+                if positions.terminations[0]:
                     raise ValueError("The opponent's first move would end the game; start from another FEN.")
+        self.positions, self._agent, self._over = positions, agent, False
         return self._observe(), self._info()
 
     def step(self, action: int | np.integer) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
@@ -145,19 +151,24 @@ class DamasEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         Raises:
             IllegalActionError: the action is not legal, and ``illegal_action`` is "raise". Nothing has
                 changed.
+            OpponentError: the opponent answers with no legal action. Nothing has changed: the agent's ply has
+                not been played either.
             ResetNeeded: the game is over.
         """
         if self._over:
             raise ResetNeeded("The game is over (or was never started); call reset() before step().")
         mover = int(self.positions.colors[0])
+        # An opponent may fail, so both plies are played beside the game and become part of it together.
+        positions = self.positions if self._opponent is None else self.positions.copy()
         try:
-            self.positions.step(np.asarray([action]))
+            positions.step(np.asarray([action]))
         except IllegalActionError:
             if self.illegal_action == "raise":
                 raise
             return self._lose_by_illegal_action()
-        if self._opponent is not None and not self.positions.terminations[0]:
-            self._reply()
+        if self._opponent is not None and not positions.terminations[0]:
+            _reply(self._opponent, positions)
+        self.positions = positions
         termination = int(self.positions.terminations[0])
         self._over = termination != Termination.NONE
         winner = int(self.positions.winners()[0])
@@ -182,10 +193,6 @@ class DamasEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     def _make_opponent(self, spec: str) -> Opponent:
         return make_opponent(spec, self.rules, int(self.np_random.integers(2**31)))
-
-    def _reply(self) -> None:
-        assert self._opponent is not None
-        self.positions.step(np.asarray(self._opponent.choose(self.positions).actions))
 
     def _lose_by_illegal_action(self) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         self._over = True
@@ -217,23 +224,41 @@ class DamasEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return info
 
 
+def _answers(opponent: object) -> bool:
+    """Whether an object (not a class of such) has a method ``choose``."""
+    return callable(getattr(opponent, "choose", None)) and not isinstance(opponent, type)
+
+
+def _reply(opponent: Opponent, positions: Positions) -> None:
+    """Plays the answer of ``opponent`` in ``positions``, a batch of one; OpponentError if it is no legal action."""
+    reply = opponent.choose(positions.copy())  # an opponent that tries moves on what it is given harms nothing
+    try:
+        positions.step(np.asarray(getattr(reply, "actions", None)))
+    except IllegalActionError as error:
+        raise OpponentError(
+            f"The opponent answered {shown(reply)}, whose 'actions' must be one legal action for each game: {error}"
+        ) from error
+
+
 def start_position(rules: RuleSet, options: dict[str, Any] | None) -> Positions:
     """The one game that ``reset(options=...)`` asks for.
 
     Raises:
         ValueError: an option is unknown, the FEN is malformed, or the game would be over at once.
     """
-    unknown = sorted(set(options or {}) - {"fen"})
-    if unknown:
-        raise ValueError(f"Unknown reset option {unknown[0]!r}; the only one is 'fen'.")
-    if not options:
+    given = check_options(options)
+    for key in given:
+        if key != "fen":
+            raise ValueError(f"Unknown reset option {shown(key)}; the only one is 'fen'.")
+    if not given:
         return Positions.initial(rules, 1)
-    if not isinstance(options["fen"], str):
-        raise ValueError(f"Reset option 'fen' must be a text, not {options['fen']!r}.")
-    boards, color = notation.parse_fen(options["fen"], rules)
+    fen = given["fen"]
+    if not isinstance(fen, str):
+        raise ValueError(f"Reset option 'fen' must be a text, not {shown(fen)}.")
+    boards, color = notation.parse_fen(fen, rules)
     positions = Positions.from_boards(rules, boards[None], np.array([color], dtype=np.int8))
     if positions.terminations[0]:
-        raise ValueError(f"The game is already over in {options['fen']!r}; start where a move is legal.")
+        raise ValueError(f"The game is already over in {fen!r}; start where a move is legal.")
     return positions
 
 

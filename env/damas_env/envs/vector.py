@@ -9,7 +9,9 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from damas_env.board import GEOMETRY
+from damas_env.envs.arguments import check_choice, check_flag, check_options, check_seed, check_whole
 from damas_env.envs.opponents import sample_legal
+from damas_env.errors import shown
 from damas_env.observation import NUM_FEATURES, features, planes, planes_shape
 from damas_env.position import Positions
 from damas_env.rules import RuleSet, get_rules
@@ -44,7 +46,7 @@ class DamasVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
             (observations and mask), which the next call overwrites.
 
     Raises:
-        ValueError: an argument has an unknown value.
+        ValueError: an argument has an unknown value or is of another type.
     """
 
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}  # noqa: RUF012
@@ -57,8 +59,10 @@ class DamasVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
         masks: bool = True,
         copy: bool = True,
     ) -> None:
-        if num_envs < 1:
-            raise ValueError(f"num_envs={num_envs} is impossible; use 1 or more.")
+        num_envs = check_whole("num_envs", num_envs, 1)
+        check_choice("observation", observation, ("planes", "boards", "none"))
+        check_flag("masks", masks)
+        check_flag("copy", copy)
         self.num_envs = num_envs
         self.rules = get_rules(rules)
         self.observation = observation
@@ -79,10 +83,13 @@ class DamasVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
         Args:
             seed: of :meth:`sample_legal`; the games themselves have no randomness.
             options: none are known.
+
+        Raises:
+            ValueError: impossible seed or an option. The games go on then.
         """
-        super().reset(seed=seed)
-        if options:
-            raise ValueError(f"Unknown reset option {sorted(options)[0]!r}; DamasVectorEnv has none.")
+        for key in check_options(options):
+            raise ValueError(f"Unknown reset option {shown(key)}; DamasVectorEnv has none.")
+        super().reset(seed=check_seed(seed))
         self.positions.reset(np.ones(self.num_envs, dtype=np.bool_))
         return self._observe(), self._info()
 
@@ -180,6 +187,4 @@ def _observation_space(observation: str, rules: RuleSet) -> spaces.Space[Any]:
                 "features": spaces.Box(0.0, 1.0, (NUM_FEATURES,), np.float32),
             }
         )
-    if observation == "none":
-        return spaces.Box(0.0, 1.0, (0,), np.float32)
-    raise ValueError(f"observation={observation!r} is unknown; use 'planes', 'boards' or 'none'.")
+    return spaces.Box(0.0, 1.0, (0,), np.float32)

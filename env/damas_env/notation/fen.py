@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from damas_env.board import GEOMETRY
-from damas_env.errors import FenError, SquareError, quoted
+from damas_env.errors import FenError, SquareError, quoted, shown
 from damas_env.notation.squares import SquareTable, square_table
 from damas_env.rules import RuleSet
 
@@ -20,7 +20,9 @@ def parse_fen(text: str | None, rules: RuleSet, corner: str | None = None) -> tu
     """Reads a position.
 
     Numbers, ranges (``W31-50``) and algebraic squares may be mixed; the clock fields of lidraughts
-    (``:H0:F1``) and a trailing dot are dropped; a side may be empty (``W:WK3:B``), not both.
+    (``:H0:F1``) and a trailing dot are dropped; a side may be empty (``W:WK3:B``), not both. Where that side is not to
+    move the game is not over yet: no game can get there, since the last capture ends it, and whoever has pieces wins
+    with any move.
 
     Args:
         text: the FEN; None or ``"initial"`` is the starting position.
@@ -34,6 +36,8 @@ def parse_fen(text: str | None, rules: RuleSet, corner: str | None = None) -> tu
     Raises:
         FenError: one sentence that says what is wrong.
     """
+    if not (text is None or isinstance(text, str)):
+        raise FenError(f"a FEN is a text, not {shown(text)}")
     if text is None or text.strip() == "initial":
         return rules.initial_boards.copy(), rules.first_color
     if len(text) > _MAX_TEXT:
