@@ -20,7 +20,8 @@ import numpy as np
 import torch
 
 import damas_env
-from damas_env.rules import RULE_SETS, DrawLaw, RuleSet
+from damas_env.presets import RULE_SETS
+from damas_env.rules import DrawLaw, RuleSet
 from damas_env.termination import Termination
 from damas_rl.files import atomic_write, sync_folder, why
 from damas_rl.networks import NetworkConfig, PolicyValueNet, build_network

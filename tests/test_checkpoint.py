@@ -10,7 +10,8 @@ import pytest
 import torch
 
 import damas_env
-from damas_env.rules import RULE_SETS, get_rules
+from damas_env.presets import RULE_SETS
+from damas_env.rules import get_rules
 from damas_rl import checkpoint, files
 from damas_rl.checkpoint import CheckpointError, load_network, load_newest, numbered, read_checkpoint, write_checkpoint
 from damas_rl.networks import NetworkConfig, build_network

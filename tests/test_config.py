@@ -9,7 +9,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
-from damas_env.rules import RULE_SETS
+from damas_env.presets import RULE_SETS
 from damas_rl import compose
 from damas_rl.config import RunConfig
 from damas_rl.strict import ConfigError, attribute_docs, build, keys_of
@@ -30,10 +30,7 @@ def leaves(section, prefix=""):
 TINY = compose.load(["experiment=tiny"])
 
 # Where a key's type tells nothing of other possible values.
-OTHER = {"search.kind": "puct", "arena.ladder": ("random",)}
-
-# One rule set cannot be changed into another one before there are two.
-FIXED = {"rules.name"} if len(RULE_SETS) == 1 else set()
+OTHER = {"search.kind": "puct", "arena.ladder": ("random",), "rules.name": "russian"}
 
 
 def kind_of(key):
@@ -67,7 +64,7 @@ def other(key, value):
 
 
 def test_each_key_can_be_overridden():
-    changes = {key: other(key, value) for key, value in leaves(TINY) if key not in FIXED}
+    changes = {key: other(key, value) for key, value in leaves(TINY)}
     words = {
         key: f"{key}={list(new) if isinstance(new, tuple) else new}".replace(" ", "") for key, new in changes.items()
     }
@@ -76,7 +73,7 @@ def test_each_key_can_be_overridden():
         changed = {name: new for (name, new), (_, old) in zip(leaves(config), leaves(TINY), strict=True) if new != old}
         assert changed == {key: changes[key]}
     composed = compose.load(["experiment=tiny", *words.values()])
-    assert {key: value for key, value in leaves(composed) if key not in FIXED} == changes
+    assert dict(leaves(composed)) == changes
 
 
 @pytest.mark.parametrize(

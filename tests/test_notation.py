@@ -37,7 +37,7 @@ AMBIGUOUS = {case["id"]: case for case in CASES if "T058" <= case.get("id", "") 
 
 VARIANTS = [
     CBD,
-    RuleSet("mirrored", "", mirrored=True, square_one="bottom_right", men_capture_backward=False),
+    RuleSet("mirrored", "", mirrored=True, square_one="bottom_right", men_capture_backward=False, promotion="stop"),
     RuleSet("ten", "", size=10, men_rows=4),
     RuleSet(
         "lifting", "", square_one="bottom_right", first="black", men_rows=2, king_lands_adjacent=True,

@@ -10,7 +10,7 @@ from typing import Any
 from damas_env.errors import NotationError
 from damas_env.game import Game
 from damas_env.notation import Move
-from damas_env.rules import RULE_SETS
+from damas_env.presets import RULE_SETS
 from damas_env.termination import Outcome
 
 
@@ -21,7 +21,9 @@ class CommandError(ValueError):
 def add_rules(parser: argparse.ArgumentParser) -> None:
     """Adds ``--rules``; the name is resolved by ``get_rules``, which explains a wrong one."""
     default = next(iter(RULE_SETS))
-    parser.add_argument("--rules", default=default, metavar="R", help=f"rule set (default: {default}; see damas rules)")
+    parser.add_argument(
+        "--rules", default=default, metavar="R", help=f"rule set or YAML file (default: {default}; see damas rules)"
+    )
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

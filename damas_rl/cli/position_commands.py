@@ -17,7 +17,8 @@ from damas_env.game import Game
 from damas_env.movegen import perft
 from damas_env.notation import decode, format_fen, legal_moves, parse_fen, spell_moves
 from damas_env.position import Positions
-from damas_env.rules import RULE_SETS, RuleSet, get_rules
+from damas_env.presets import RULE_SETS
+from damas_env.rules import RuleSet, get_rules
 from damas_env.termination import Outcome, Termination
 from damas_rl.cli.common import (
     add_json,

@@ -72,7 +72,8 @@ def events_of(own_men, code):
 def advance_counters(tables, before, after, events, counters, result):
     """Counters after a ply.
 
-    A counter is 0 while none of its laws stands; the ply that makes one stand is not counted.
+    A counter grows by the plies before and after which one of its laws stands, so the ply that makes one stand is not
+    counted. While none stands it is 0, or waits if the rule set says so.
 
     Args:
         tables: draw laws.
@@ -86,10 +87,14 @@ def advance_counters(tables, before, after, events, counters, result):
         happened = events
         if (before ^ after) & laws:
             happened |= EVENT_CHANGE
-        if before & laws == 0 or after & laws == 0 or happened & tables.resets[counter]:
+        if happened & tables.resets[counter]:
             result[counter] = 0
-        else:
+        elif before & laws != 0 and after & laws != 0:
             result[counter] = counters[counter] + 1
+        elif tables.pausing[counter]:
+            result[counter] = counters[counter]
+        else:
+            result[counter] = 0
 
 
 @kernel

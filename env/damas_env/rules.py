@@ -1,21 +1,52 @@
 """Rule sets as data: how pieces move and capture, how a game ends, how a board is numbered.
 
-No other module knows a rule set by name. Movement reaches the kernels as ``RuleSet.spec`` (compiled in), draw laws
-as ``RuleSet.tables`` (arrays).
+No other module but ``presets`` knows a rule set by name. Movement reaches the kernels as ``RuleSet.spec`` (compiled
+in), draw laws as ``RuleSet.tables`` (arrays).
 """
 
 import difflib
 import re
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+<<<<<<< HEAD
 from typing import NamedTuple, get_args
+=======
+from os import PathLike
+>>>>>>> 96da9d9 (Rule sets of every system by name, draw laws on open material and piece counts, rule sets as YAML files)
 
 import numpy as np
 
 from damas_env.board import GEOMETRY, main_diagonal
+<<<<<<< HEAD
 from damas_env.errors import quoted, shown
+=======
+from damas_env.draw_laws import (
+    EVENT_CAPTURE,
+    EVENT_CHANGE,
+    EVENT_CROWNING,
+    EVENT_MAN_MOVE,
+    MAX_COUNTERS,
+    MAX_LAWS,
+    MOST_PLIES,
+    DrawLaw,
+    DrawTables,
+    compile_tables,
+    counter_names,
+)
+>>>>>>> 96da9d9 (Rule sets of every system by name, draw laws on open material and piece counts, rule sets as YAML files)
 from damas_env.kernel import Spec
-from damas_env.termination import Termination
+
+__all__ = [
+    "EVENT_CAPTURE",
+    "EVENT_CHANGE",
+    "EVENT_CROWNING",
+    "EVENT_MAN_MOVE",
+    "MAX_COUNTERS",
+    "DrawLaw",
+    "DrawTables",
+    "RuleSet",
+    "get_rules",
+]
 
 SIZE_MASK = 15
 MEN_CAPTURE_BACKWARD = 1 << 4
@@ -28,14 +59,9 @@ MAJORITY_KINGS = 1 << 10
 PROMOTION_STOP = 1 << 11
 PROMOTION_CONTINUE = 1 << 12
 
-EVENT_CAPTURE, EVENT_MAN_MOVE, EVENT_CROWNING, EVENT_CHANGE = 1, 2, 4, 8
-_EVENTS = {"capture": EVENT_CAPTURE, "man_move": EVENT_MAN_MOVE, "crowning": EVENT_CROWNING, "change": EVENT_CHANGE}
-
-MAX_COUNTERS = 4
-MAX_LAWS = 8
-
 _MAJORITY = {"none": 0, "quantity": MAJORITY_QUANTITY, "quantity_kings": MAJORITY_QUANTITY | MAJORITY_KINGS}
 _PROMOTION = {"end": 0, "stop": PROMOTION_STOP, "continue": PROMOTION_CONTINUE}
+<<<<<<< HEAD
 _SIDE = re.compile(r"(?:([1-9])K(?:\+(?=[1-9]M))?)?(?:([1-9])M)?")
 _DRAWS = (Termination.NO_PROGRESS, Termination.ENDING)
 _KINDS = {int: "a whole number", bool: "True or False", str: "a text", Termination: "a Termination"}
@@ -133,6 +159,18 @@ class DrawTables(NamedTuple):
     repetition: int
     ply_cap: int
     ply_cap_draws: int
+=======
+_NAME = re.compile(r"\w(?:[\w .-]{0,62}\w)?")
+_LONGEST_TITLE = 200
+_RULE_FILES = (".yaml", ".yml")
+_LONGEST_HISTORY = 500  # keeps the occurrences of one position within int8, however long a game goes on
+
+_BOARD_OF_GAME_TYPE = {
+    20: (10, False), 21: (8, False), 22: (8, True), 23: (8, False), 24: (8, True), 25: (8, False), 26: (8, False),
+    28: (8, True), 29: (8, False),
+}  # fmt: skip
+"""(size, mirrored) of the boards that PDN numbers name; Thai (31) is left out, its files differ."""
+>>>>>>> 96da9d9 (Rule sets of every system by name, draw laws on open material and piece counts, rule sets as YAML files)
 
 
 @dataclass(frozen=True)
@@ -158,7 +196,8 @@ class RuleSet:
         ply_cap: longest game in plies; 0 = no limit.
         ply_cap_draws: the cap is a draw by rule (else it truncates the game).
         notation: how squares are written in PDN files, ``"algebraic"`` or ``"numeric"``.
-        game_type: PDN GameType number.
+        game_type: PDN GameType number; 0 = the game has none.
+        draw_by_agreement: the players may agree to a draw.
     """
 
     name: str
@@ -180,15 +219,20 @@ class RuleSet:
     ply_cap: int = 0
     ply_cap_draws: bool = False
     notation: str = "algebraic"
-    game_type: int = 26
+    game_type: int = 0
+    draw_by_agreement: bool = True
 
     def __post_init__(self) -> None:
+<<<<<<< HEAD
         _refuse_other_types(f"Rule set {quoted(str(self.name))}", self)
+=======
+        self._check_types()
+>>>>>>> 96da9d9 (Rule sets of every system by name, draw laws on open material and piece counts, rule sets as YAML files)
 
         def choice(key: str, allowed: tuple[object, ...]) -> None:
             if getattr(self, key) not in allowed:
                 options = ", ".join(map(str, allowed))
-                raise ValueError(f"Rule set {self.name!r}: {key}={getattr(self, key)!r}, choose from {options}.")
+                raise ValueError(f"Rule set {self.name!r}: {key}={getattr(self, key)!r:.40}, choose from {options}.")
 
         choice("size", tuple(GEOMETRY))
         choice("men_rows", tuple(range(1, self.size // 2)))
@@ -197,18 +241,77 @@ class RuleSet:
         choice("majority", tuple(_MAJORITY))
         choice("promotion", tuple(_PROMOTION))
         choice("notation", ("algebraic", "numeric"))
-        if not 0 <= self.ply_cap <= 30_000:
-            raise ValueError(f"Rule set {self.name!r}: ply_cap={self.ply_cap}, choose 0 (none) to 30000 plies.")
-        if self.repetition not in (0, 2, 3, 4, 5):
-            raise ValueError(f"Rule set {self.name!r}: repetition={self.repetition}, choose 0 (never) or 2 to 5.")
+        choice("repetition", (0, 2, 3, 4, 5))
+        for key, most in (("ply_cap", MOST_PLIES), ("game_type", 99)):
+            if not 0 <= getattr(self, key) <= most:
+                raise ValueError(
+                    f"Rule set {self.name!r}: {key}={getattr(self, key)!r:.40}, choose 0 (none) to {most}."
+                )
+        self._check_contradictions()
+        self._check_draw_laws()
+
+    def _check_types(self) -> None:
+        """ValueError for a value of another type than its field, or an impossible name or title."""
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name) or self.name.endswith(_RULE_FILES):
+            raise ValueError(
+                f"A rule set's name is up to 64 letters, digits, '-', '_', '.' or spaces, and no name of a YAML file, "
+                f"not {self.name!r:.40}."
+            )
+        words = {str: "a text", int: "a whole number", bool: "true or false", tuple: "a list of draw laws"}
+        for key in fields(self):
+            kind = tuple if key.name == "draw_laws" else key.type
+            value = getattr(self, key.name)
+            if type(value) is not kind:
+                raise ValueError(f"Rule set {self.name!r}: {key.name} is {words[kind]}, not {value!r:.40}.")  # type: ignore[index]
+        if not all(isinstance(law, DrawLaw) for law in self.draw_laws):
+            raise ValueError(f"Rule set {self.name!r}: draw_laws is a list of draw laws.")
+        if len(self.title) > _LONGEST_TITLE or not self.title.isprintable():
+            raise ValueError(f"Rule set {self.name!r}: title is one line of at most {_LONGEST_TITLE} characters.")
+
+    def _check_contradictions(self) -> None:
+        """ValueError for fields that do not go together."""
+        faults = []
+        if self.king_lands_adjacent and not self.flying_kings:
+            faults.append("king_lands_adjacent needs flying_kings, for other kings land nowhere else anyway")
+        if self.ply_cap_draws and not self.ply_cap:
+            faults.append("ply_cap_draws needs a ply_cap that draws")
+        if self.promotion == "end" and not self.men_capture_backward:
+            faults.append(
+                "promotion 'end' lets men capture on from the crowning row, which needs men_capture_backward; "
+                "choose 'stop' or 'continue'"
+            )
+        size, mirrored = _BOARD_OF_GAME_TYPE.get(self.game_type, (self.size, self.mirrored))
+        if (size, mirrored) != (self.size, self.mirrored):
+            board = f"{'a mirrored' if mirrored else 'an unmirrored'} board of {size}x{size}"
+            faults.append(
+                f"game_type {self.game_type} is played on {board}; choose 0 if PDN has no number for the game"
+            )
+        if faults:
+            raise ValueError(f"Rule set {self.name!r}: {faults[0]}.")
+
+    def _check_draw_laws(self) -> None:
+        """ValueError for draw laws that are too many, contradict each other or can never stand."""
         if len(self.draw_laws) > MAX_LAWS or len(self.counter_names) > MAX_COUNTERS:
             raise ValueError(f"Rule set {self.name!r}: at most {MAX_LAWS} draw laws on {MAX_COUNTERS} counters.")
+<<<<<<< HEAD
         for law in self.draw_laws:
             if any(sum(side) > self.men for balance in law.material for side in parse_balance(balance)):
                 raise ValueError(f"Rule set {self.name!r}: a draw law lists more than {self.men} pieces of a side.")
+=======
+        if len(set(self.draw_laws)) < len(self.draw_laws):
+            raise ValueError(f"Rule set {self.name!r}: a draw law stands there twice.")
+>>>>>>> 96da9d9 (Rule sets of every system by name, draw laws on open material and piece counts, rule sets as YAML files)
         for counter in self.counter_names:
-            if len({law.resets for law in self.draw_laws if law.counter == counter}) > 1:
+            laws = [law for law in self.draw_laws if law.counter == counter]
+            if len({frozenset(law.resets) for law in laws}) > 1:
                 raise ValueError(f"Rule set {self.name!r}: laws of counter {counter!r} name different resets.")
+            if len({law.pauses for law in laws}) > 1:
+                raise ValueError(f"Rule set {self.name!r}: some laws of counter {counter!r} pause and some do not.")
+        for number, law in enumerate(self.draw_laws, 1):
+            if not law.can_stand(self.men):
+                raise ValueError(
+                    f"Rule set {self.name!r}: draw law {number} can never stand with 1 to {self.men} pieces a side."
+                )
 
     @property
     def num_squares(self) -> int:
@@ -243,7 +346,7 @@ class RuleSet:
     @cached_property
     def counter_names(self) -> tuple[str, ...]:
         """The counters of the draw laws, in order of appearance."""
-        return tuple(dict.fromkeys(law.counter for law in self.draw_laws))
+        return counter_names(self.draw_laws)
 
     @cached_property
     def counter_limits(self) -> np.ndarray:
@@ -279,43 +382,32 @@ class RuleSet:
     @cached_property
     def history_length(self) -> int:
         """Positions that may have to be remembered to see repetitions: no capture or man move in between."""
-        limits = [law.plies for law in self.draw_laws if not law.material and law.resets == ("capture", "man_move")]
-        return min([*limits, self.ply_cap or 512, 512]) + 1
+        progress = {"capture", "man_move"}
+        limits = [law.plies for law in self.draw_laws if law.always and set(law.resets) <= progress]
+        return min([*limits, self.ply_cap or _LONGEST_HISTORY, _LONGEST_HISTORY]) + 1
 
     @cached_property
     def tables(self) -> DrawTables:
         """Draw laws for kernels."""
-        stride = self.men + 1
-        material = np.zeros((stride,) * 4, dtype=np.uint8)
-        limits = np.zeros(MAX_LAWS, dtype=np.int16)
-        counter_of = np.zeros(MAX_LAWS, dtype=np.int8)
-        terminations = np.zeros(MAX_LAWS, dtype=np.int8)
-        laws_of_counter = np.zeros(MAX_COUNTERS, dtype=np.uint8)
-        resets = np.zeros(MAX_COUNTERS, dtype=np.uint8)
-        diagonal_laws = 0
-        for index, law in enumerate(self.draw_laws):
-            bit, counter = 1 << index, self.counter_names.index(law.counter)
-            limits[index], counter_of[index], terminations[index] = law.plies, counter, law.termination
-            laws_of_counter[counter] |= bit
-            resets[counter] = sum(_EVENTS[event] for event in law.resets)
-            diagonal_laws |= bit * law.lone_king_on_main_diagonal
-            for balance in law.material:
-                one, other = parse_balance(balance)
-                material[one + other] |= bit
-                material[other + one] |= bit
-            if not law.material:
-                material |= np.uint8(bit)
-        return DrawTables(
-            material.reshape(-1), stride, limits, counter_of, terminations, len(self.draw_laws), laws_of_counter,
-            resets, diagonal_laws, np.uint64(main_diagonal(self.size)), self.repetition, self.ply_cap,
-            int(self.ply_cap_draws),
-        )  # fmt: skip
+        return compile_tables(
+            self.draw_laws, self.men, main_diagonal(self.size), self.repetition, self.ply_cap, self.ply_cap_draws
+        )
 
 
-def get_rules(rules: "str | RuleSet") -> RuleSet:
-    """The rule set of that name (or the rule set itself); ValueError names the nearest and lists all."""
+def get_rules(rules: "str | PathLike[str] | RuleSet") -> RuleSet:
+    """The rule set of that name, from that YAML file, or the rule set itself.
+
+    Args:
+        rules: a name (see ``damas rules``), a path that ends in ``.yaml`` or ``.yml``, or a rule set.
+
+    Raises:
+        ValueError: no such rule set (the message names the nearest and lists all), or a file that holds none.
+    """
+    from damas_env.presets import RULE_SETS  # here, since it builds on this module
+
     if isinstance(rules, RuleSet):
         return rules
+<<<<<<< HEAD
     listed = f"Choose from: {', '.join(RULE_SETS)}."
     if not isinstance(rules, str):
         raise ValueError(f"rules={shown(rules)} is neither the name of a rule set nor a RuleSet. {listed}")
@@ -347,5 +439,17 @@ RULE_SETS: dict[str, RuleSet] = {
             title="Brazilian draughts, official rules of the Confederação Brasileira de Jogo de Damas",
             draw_laws=(_KINGS_ONLY_20, _FIVE_MOVE_ENDINGS, _MAIN_DIAGONAL_ENDINGS),
         ),
+=======
+    text = str(rules) if isinstance(rules, str | PathLike) else ""
+    if text in RULE_SETS:
+        return RULE_SETS[text]
+    if text.lower().endswith(_RULE_FILES):
+        from damas_env.rule_files import read_rules
+
+        return read_rules(text)
+    near = difflib.get_close_matches(text[:80], RULE_SETS, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(
+        f"Unknown rule set {text[:80] or rules!r:.80}.{hint} Choose from: {', '.join(RULE_SETS)}; or give a YAML file."
+>>>>>>> 96da9d9 (Rule sets of every system by name, draw laws on open material and piece counts, rule sets as YAML files)
     )
-}

@@ -16,7 +16,7 @@ class Termination(IntEnum):
     REPETITION = 3
     """The position has occurred as often as the rules allow, with the same side to move: draw."""
     NO_PROGRESS = 4
-    """Too many plies with kings only, without capture or man move: draw."""
+    """Too many plies without progress, by a draw law such as kings only, without capture or man move: draw."""
     ENDING = 5
     """A theoretically drawn ending has gone on for as long as the rules allow: draw."""
     PLY_CAP_DRAW = 6

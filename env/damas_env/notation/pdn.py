@@ -233,7 +233,8 @@ def _write_game(game: PdnGame, notation: str) -> str:
     tags = {**SEVEN_TAGS, **game.tags, "Result": game.result}
     for computed in ("GameType", "SetUp", "FEN"):
         tags.pop(computed, None)
-    tags["GameType"] = game_type(rules, notation)
+    if rules.game_type:
+        tags["GameType"] = game_type(rules, notation)
     if game.fen is not None:
         tags["SetUp"], tags["FEN"] = "1", format_fen(boards, color, rules, notation)
     header = []

@@ -1,0 +1,251 @@
+"""Draw laws as data, and as the tables that kernels read.
+
+A law stands in a position if all its conditions hold; while it stands its counter grows, and at ``plies`` the game is
+drawn. Conditions on material are compiled into one table over (men, kings) of both sides, so a kernel looks them all
+up at once however they are worded.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from damas_env.termination import Termination
+
+EVENT_CAPTURE, EVENT_MAN_MOVE, EVENT_CROWNING, EVENT_CHANGE = 1, 2, 4, 8
+EVENTS = {"capture": EVENT_CAPTURE, "man_move": EVENT_MAN_MOVE, "crowning": EVENT_CROWNING, "change": EVENT_CHANGE}
+
+MAX_COUNTERS = 4
+MAX_LAWS = 8
+MOST_PLIES = 30_000
+MOST_PIECES = 20
+"""Pieces of one side on the largest board."""
+
+TERMINATIONS = (Termination.NO_PROGRESS, Termination.ENDING)
+"""How a draw law can end a game."""
+
+_COUNT = r"(0|[1-9][0-9]?)(\+?)"
+_SIDE = re.compile(rf"{_COUNT}K(?:\+{_COUNT}M)?|{_COUNT}M")
+_COUNTER = re.compile(r"[a-z][a-z0-9_]{0,31}")
+
+
+class SideMaterial(NamedTuple):
+    """What one side of a material balance may have: (fewest, most) kings and men."""
+
+    kings: tuple[int, int]
+    men: tuple[int, int]
+
+
+def parse_balance(text: str) -> tuple[SideMaterial, SideMaterial]:
+    """The two sides of a material balance such as ``"2K-1K+1M"`` or ``"3+K-1K"`` (three or more kings against one).
+
+    Raises:
+        ValueError: it reads otherwise, or leaves a side without pieces.
+    """
+    parts = text.split("-")
+    matches = [_SIDE.fullmatch(part) for part in parts]
+    if len(parts) != 2 or not all(matches):
+        raise ValueError(
+            f"Material balance {text[:40]!r} does not read like '2K-1K+1M' or '3+K-1K': two sides joined by '-'."
+        )
+    one, other = (_side(match) for match in matches if match)
+    if one.kings[1] + one.men[1] == 0 or other.kings[1] + other.men[1] == 0:
+        raise ValueError(f"Material balance {text!r} leaves a side without pieces, which has lost already.")
+    return one, other
+
+
+def _side(match: re.Match[str]) -> SideMaterial:
+    def limits(count: str | None, more: str | None) -> tuple[int, int]:
+        fewest = int(count or 0)
+        return fewest, MOST_PIECES if more else fewest
+
+    kings, more_kings, men, more_men, only_men, more_only = match.groups()
+    return SideMaterial(limits(kings, more_kings), limits(men or only_men, more_men or more_only))
+
+
+@dataclass(frozen=True)
+class DrawLaw:
+    """One way in which plies without progress draw the game.
+
+    A law stands in a position if ``material``, ``pieces``, ``both_have_kings`` and ``lone_king_on_main_diagonal`` all
+    allow it. The ply that makes it stand is not counted.
+
+    Attributes:
+        plies: the game is drawn once the counter has reached this many plies (moves of both sides counted).
+        counter: name of the count; laws that name the same counter share one count.
+        termination: how the outcome is reported, ``NO_PROGRESS`` or ``ENDING``.
+        material: balances under which the law stands, e.g. ``"2K-1K+1M"`` or ``"3+K-1K"`` (``+`` after a number = or
+            more; either side may be the strong one); empty = any.
+        lone_king_on_main_diagonal: the side with a single king must have it on the long diagonal (a1-h8).
+        resets: what puts the count back to 0 while the law goes on standing: ``"capture"``, ``"man_move"``,
+            ``"crowning"``, ``"change"`` (from one law of the counter to another).
+        pieces: fewest and most pieces on the board, both sides together; None = any number.
+        both_have_kings: each side must have a king.
+        pauses: the count waits while no law of the counter stands (else it goes back to 0).
+    """
+
+    plies: int
+    counter: str
+    termination: Termination
+    material: tuple[str, ...] = ()
+    lone_king_on_main_diagonal: bool = False
+    resets: tuple[str, ...] = ()
+    pieces: tuple[int, int] | None = None
+    both_have_kings: bool = False
+    pauses: bool = False
+
+    def __post_init__(self) -> None:
+        if type(self.plies) is not int or not 1 <= self.plies <= MOST_PLIES:
+            raise ValueError(f"A draw law needs 1 to {MOST_PLIES} plies, not {self.plies!r:.40}.")
+        if not isinstance(self.counter, str) or not _COUNTER.fullmatch(self.counter):
+            raise ValueError(
+                f"A draw law's counter is a name like 'kings_only' in small letters, not {self.counter!r:.40}."
+            )
+        if self.termination not in TERMINATIONS:
+            allowed = ", ".join(termination.name for termination in TERMINATIONS)
+            raise ValueError(f"A draw law's termination is one of {allowed}, not {self.termination!r:.40}.")
+        for key in ("lone_king_on_main_diagonal", "both_have_kings", "pauses"):
+            if not isinstance(getattr(self, key), bool):
+                raise ValueError(f"A draw law's {key} is true or false, not {getattr(self, key)!r:.40}.")
+        for key in ("material", "resets"):
+            texts = getattr(self, key)
+            if not isinstance(texts, tuple) or not all(isinstance(text, str) for text in texts):
+                raise ValueError(f"A draw law's {key} is a list of texts, not {texts!r:.40}.")
+            if len(set(texts)) < len(texts):
+                raise ValueError(f"A draw law's {key} names something twice: {', '.join(texts)[:80]}.")
+        for event in self.resets:
+            if event not in EVENTS:
+                raise ValueError(f"Unknown reset {event[:40]!r} in a draw law; choose from {', '.join(EVENTS)}.")
+        if self.pauses and "change" in self.resets:
+            raise ValueError("A draw law that pauses cannot be reset by a change: it would never pause.")
+        if self.pauses and self.always:
+            raise ValueError("A draw law that pauses needs a condition, for without one it always stands.")
+        for balance in self.material:
+            parse_balance(balance)
+        if self.pieces is not None and not self._pieces_fit():
+            raise ValueError(
+                f"A draw law's pieces are the fewest and the most on the board, such as [4, 5], "
+                f"from 2 to {2 * MOST_PIECES}, not {self.pieces!r:.40}."
+            )
+
+    def _pieces_fit(self) -> bool:
+        pieces = self.pieces
+        if not isinstance(pieces, tuple) or [type(number) for number in pieces] != [int, int]:
+            return False
+        return 2 <= pieces[0] <= pieces[1] <= 2 * MOST_PIECES
+
+    @property
+    def always(self) -> bool:
+        """True if the law stands in every position."""
+        return not (self.material or self.pieces or self.both_have_kings or self.lone_king_on_main_diagonal)
+
+    def balances(self, men: int) -> NDArray[np.bool_]:
+        """Where the law stands by material alone, whatever the squares.
+
+        Args:
+            men: most pieces of a side.
+
+        Returns:
+            bool[K, K, K, K] with K = ``men + 1``, index (own men, own kings, other men, other kings).
+        """
+        own_men, own_kings, other_men, other_kings = np.ogrid[(slice(men + 1),) * 4]
+        stands = np.full((men + 1,) * 4, not self.material)
+        for balance in self.material:
+            one, other = parse_balance(balance)
+            for own, opponent in ((one, other), (other, one)):
+                stands |= (
+                    _within(own_men, own.men)
+                    & _within(own_kings, own.kings)
+                    & _within(other_men, opponent.men)
+                    & _within(other_kings, opponent.kings)
+                )
+        if self.pieces is not None:
+            stands &= _within(own_men + own_kings + other_men + other_kings, self.pieces)
+        if self.both_have_kings:
+            stands &= (own_kings > 0) & (other_kings > 0)
+        return stands
+
+    def can_stand(self, men: int) -> bool:
+        """True if some position with at most ``men`` pieces of each side fulfils the conditions."""
+        own_men, own_kings, other_men, other_kings = np.ogrid[(slice(men + 1),) * 4]
+        possible = self.balances(men)
+        possible &= _within(own_men + own_kings, (1, men)) & _within(other_men + other_kings, (1, men))
+        if self.lone_king_on_main_diagonal:
+            possible &= ((own_men == 0) & (own_kings == 1)) | ((other_men == 0) & (other_kings == 1))
+        return bool(possible.any())
+
+
+def _within(count: NDArray[np.int_], limits: tuple[int, int]) -> NDArray[np.bool_]:
+    return (count >= limits[0]) & (count <= limits[1])
+
+
+class DrawTables(NamedTuple):
+    """The draw laws of a rule set as arrays for kernels.
+
+    Attributes:
+        material: uint8[K**4], the laws (bit mask) that stand for (own men, own kings, other men, other kings),
+            index ``((om * K + ok) * K + xm) * K + xk``.
+        stride: K, one more than the men of a side.
+        limits: int16[8], plies of each law.
+        counter_of: int8[8], counter of each law.
+        terminations: int8[8], termination of each law.
+        num_laws: laws in use.
+        laws_of_counter: uint8[4], laws (bit mask) of each counter.
+        resets: uint8[4], events (bit mask) that reset each counter.
+        pausing: bool[4], counters that wait while none of their laws stands.
+        diagonal_laws: laws (bit mask) that need a lone king on the main diagonal.
+        diagonal: bits of the main diagonal.
+        repetition: the game is drawn at this many occurrences of a position; 0 = never.
+        ply_cap: the game stops after this many plies; 0 = never.
+        ply_cap_draws: 1 if the cap is a draw by rule, 0 if it is a truncation.
+    """
+
+    material: np.ndarray
+    stride: int
+    limits: np.ndarray
+    counter_of: np.ndarray
+    terminations: np.ndarray
+    num_laws: int
+    laws_of_counter: np.ndarray
+    resets: np.ndarray
+    pausing: np.ndarray
+    diagonal_laws: int
+    diagonal: np.uint64
+    repetition: int
+    ply_cap: int
+    ply_cap_draws: int
+
+
+def counter_names(laws: Sequence[DrawLaw]) -> tuple[str, ...]:
+    """The counters of some draw laws, in order of appearance."""
+    return tuple(dict.fromkeys(law.counter for law in laws))
+
+
+def compile_tables(
+    laws: Sequence[DrawLaw], men: int, diagonal: int, repetition: int, ply_cap: int, ply_cap_draws: bool
+) -> DrawTables:
+    """Draw laws for kernels; see :class:`DrawTables` and :class:`~damas_env.rules.RuleSet` for the arguments."""
+    material = np.zeros((men + 1,) * 4, dtype=np.uint8)
+    limits = np.zeros(MAX_LAWS, dtype=np.int16)
+    counter_of = np.zeros(MAX_LAWS, dtype=np.int8)
+    terminations = np.zeros(MAX_LAWS, dtype=np.int8)
+    laws_of_counter = np.zeros(MAX_COUNTERS, dtype=np.uint8)
+    resets = np.zeros(MAX_COUNTERS, dtype=np.uint8)
+    pausing = np.zeros(MAX_COUNTERS, dtype=np.bool_)
+    diagonal_laws = 0
+    names = counter_names(laws)
+    for index, law in enumerate(laws):
+        bit, counter = 1 << index, names.index(law.counter)
+        limits[index], counter_of[index], terminations[index] = law.plies, counter, law.termination
+        laws_of_counter[counter] |= bit
+        resets[counter] = sum(EVENTS[event] for event in law.resets)
+        pausing[counter] = law.pauses
+        diagonal_laws |= bit * law.lone_king_on_main_diagonal
+        material[law.balances(men)] |= np.uint8(bit)
+    return DrawTables(
+        material.reshape(-1), men + 1, limits, counter_of, terminations, len(laws), laws_of_counter, resets, pausing,
+        diagonal_laws, np.uint64(diagonal), repetition, ply_cap, int(ply_cap_draws),
+    )  # fmt: skip
