@@ -8,18 +8,11 @@ import difflib
 import re
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-<<<<<<< HEAD
-from typing import NamedTuple, get_args
-=======
 from os import PathLike
->>>>>>> 96da9d9 (Rule sets of every system by name, draw laws on open material and piece counts, rule sets as YAML files)
 
 import numpy as np
 
 from damas_env.board import GEOMETRY, main_diagonal
-<<<<<<< HEAD
-from damas_env.errors import quoted, shown
-=======
 from damas_env.draw_laws import (
     EVENT_CAPTURE,
     EVENT_CHANGE,
@@ -33,7 +26,7 @@ from damas_env.draw_laws import (
     compile_tables,
     counter_names,
 )
->>>>>>> 96da9d9 (Rule sets of every system by name, draw laws on open material and piece counts, rule sets as YAML files)
+from damas_env.errors import quoted, shown
 from damas_env.kernel import Spec
 
 __all__ = [
@@ -61,105 +54,6 @@ PROMOTION_CONTINUE = 1 << 12
 
 _MAJORITY = {"none": 0, "quantity": MAJORITY_QUANTITY, "quantity_kings": MAJORITY_QUANTITY | MAJORITY_KINGS}
 _PROMOTION = {"end": 0, "stop": PROMOTION_STOP, "continue": PROMOTION_CONTINUE}
-<<<<<<< HEAD
-_SIDE = re.compile(r"(?:([1-9])K(?:\+(?=[1-9]M))?)?(?:([1-9])M)?")
-_DRAWS = (Termination.NO_PROGRESS, Termination.ENDING)
-_KINDS = {int: "a whole number", bool: "True or False", str: "a text", Termination: "a Termination"}
-
-
-def _refuse_other_types(owner: str, values: "DrawLaw | RuleSet") -> None:
-    """ValueError unless each field is of just the type that it is annotated with; kernels know no others."""
-    for entry in fields(values):
-        value, inner = getattr(values, entry.name), get_args(entry.type)
-        wanted = f"a tuple of {inner[0].__name__}" if inner else _KINDS[entry.type]  # type: ignore[index]
-        items = value if inner and type(value) is tuple else (value,)
-        if (inner and type(value) is not tuple) or any(type(item) is not (inner or (entry.type,))[0] for item in items):
-            raise ValueError(f"{owner}: {entry.name}={shown(value)}, but it must be {wanted}.")
-
-
-@dataclass(frozen=True)
-class DrawLaw:
-    """One way in which plies without progress draw the game.
-
-    Attributes:
-        plies: the game is drawn once the counter has reached this many plies (moves of both sides counted).
-        counter: name of the count; laws that name the same counter share one count.
-        termination: how the outcome is reported.
-        material: balances under which the law stands, e.g. ``"2K-1K+1M"`` (either side may be the strong one);
-            empty = always.
-        lone_king_on_main_diagonal: the side with a single king must have it on the long diagonal (a1-h8).
-        resets: what puts the count back to 0 while the law goes on standing: ``"capture"``, ``"man_move"``,
-            ``"crowning"``, ``"change"`` (from one law of the counter to another).
-    """
-
-    plies: int
-    counter: str
-    termination: Termination
-    material: tuple[str, ...] = ()
-    lone_king_on_main_diagonal: bool = False
-    resets: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        _refuse_other_types("Draw law", self)
-        if not 1 <= self.plies <= 30_000:
-            raise ValueError(f"A draw law needs 1 to 30000 plies, not {self.plies}.")
-        if self.termination not in _DRAWS:
-            listed = " or ".join(draw.name for draw in _DRAWS)
-            raise ValueError(f"A draw law ends a game by {listed}, not by {self.termination.name}.")
-        for event in self.resets:
-            if event not in _EVENTS:
-                raise ValueError(f"Unknown reset {event!r} in a draw law; choose from {', '.join(_EVENTS)}.")
-        for balance in self.material:
-            parse_balance(balance)
-
-
-def parse_balance(text: str) -> tuple[tuple[int, int], tuple[int, int]]:
-    """``"2K-1K+1M"`` -> ((men, kings), (men, kings)) = ((0, 2), (1, 1)); ValueError if it reads otherwise."""
-    sides = []
-    for part in text.split("-"):
-        match = _SIDE.fullmatch(part)
-        if not match or not part:
-            raise ValueError(f"Material balance {text!r} does not read like '2K-1K+1M'.")
-        sides.append((int(match[2] or 0), int(match[1] or 0)))
-    if len(sides) != 2:
-        raise ValueError(f"Material balance {text!r} needs two sides joined by '-', like '2K-1K+1M'.")
-    return sides[0], sides[1]
-
-
-class DrawTables(NamedTuple):
-    """The draw laws of a rule set as arrays for kernels.
-
-    Attributes:
-        material: uint8[K**4], the laws (bit mask) that stand for (own men, own kings, other men, other kings),
-            index ``((om * K + ok) * K + xm) * K + xk``.
-        stride: K, one more than the men of a side.
-        limits: int16[8], plies of each law.
-        counter_of: int8[8], counter of each law.
-        terminations: int8[8], termination of each law.
-        num_laws: laws in use.
-        laws_of_counter: uint8[4], laws (bit mask) of each counter.
-        resets: uint8[4], events (bit mask) that reset each counter.
-        diagonal_laws: laws (bit mask) that need a lone king on the main diagonal.
-        diagonal: bits of the main diagonal.
-        repetition: the game is drawn at this many occurrences of a position; 0 = never.
-        ply_cap: the game stops after this many plies; 0 = never.
-        ply_cap_draws: 1 if the cap is a draw by rule, 0 if it is a truncation.
-    """
-
-    material: np.ndarray
-    stride: int
-    limits: np.ndarray
-    counter_of: np.ndarray
-    terminations: np.ndarray
-    num_laws: int
-    laws_of_counter: np.ndarray
-    resets: np.ndarray
-    diagonal_laws: int
-    diagonal: np.uint64
-    repetition: int
-    ply_cap: int
-    ply_cap_draws: int
-=======
 _NAME = re.compile(r"\w(?:[\w .-]{0,62}\w)?")
 _LONGEST_TITLE = 200
 _RULE_FILES = (".yaml", ".yml")
@@ -170,7 +64,6 @@ _BOARD_OF_GAME_TYPE = {
     28: (8, True), 29: (8, False),
 }  # fmt: skip
 """(size, mirrored) of the boards that PDN numbers name; Thai (31) is left out, its files differ."""
->>>>>>> 96da9d9 (Rule sets of every system by name, draw laws on open material and piece counts, rule sets as YAML files)
 
 
 @dataclass(frozen=True)
@@ -223,11 +116,7 @@ class RuleSet:
     draw_by_agreement: bool = True
 
     def __post_init__(self) -> None:
-<<<<<<< HEAD
-        _refuse_other_types(f"Rule set {quoted(str(self.name))}", self)
-=======
         self._check_types()
->>>>>>> 96da9d9 (Rule sets of every system by name, draw laws on open material and piece counts, rule sets as YAML files)
 
         def choice(key: str, allowed: tuple[object, ...]) -> None:
             if getattr(self, key) not in allowed:
@@ -293,14 +182,8 @@ class RuleSet:
         """ValueError for draw laws that are too many, contradict each other or can never stand."""
         if len(self.draw_laws) > MAX_LAWS or len(self.counter_names) > MAX_COUNTERS:
             raise ValueError(f"Rule set {self.name!r}: at most {MAX_LAWS} draw laws on {MAX_COUNTERS} counters.")
-<<<<<<< HEAD
-        for law in self.draw_laws:
-            if any(sum(side) > self.men for balance in law.material for side in parse_balance(balance)):
-                raise ValueError(f"Rule set {self.name!r}: a draw law lists more than {self.men} pieces of a side.")
-=======
         if len(set(self.draw_laws)) < len(self.draw_laws):
             raise ValueError(f"Rule set {self.name!r}: a draw law stands there twice.")
->>>>>>> 96da9d9 (Rule sets of every system by name, draw laws on open material and piece counts, rule sets as YAML files)
         for counter in self.counter_names:
             laws = [law for law in self.draw_laws if law.counter == counter]
             if len({frozenset(law.resets) for law in laws}) > 1:
@@ -407,40 +290,10 @@ def get_rules(rules: "str | PathLike[str] | RuleSet") -> RuleSet:
 
     if isinstance(rules, RuleSet):
         return rules
-<<<<<<< HEAD
-    listed = f"Choose from: {', '.join(RULE_SETS)}."
-    if not isinstance(rules, str):
+    listed = f"Choose from: {', '.join(RULE_SETS)}; or give a YAML file."
+    if not isinstance(rules, str | PathLike):
         raise ValueError(f"rules={shown(rules)} is neither the name of a rule set nor a RuleSet. {listed}")
-    if rules in RULE_SETS:
-        return RULE_SETS[rules]
-    near = difflib.get_close_matches(rules, RULE_SETS, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"Unknown rule set {quoted(rules)}.{hint} {listed}")
-
-
-# CBD, Anexo I "Regras de Jogo" (2013), articles 97-100. Art. 97b: 20 successive moves of each player with kings only,
-# without capture or man move. Art. 99/100 with their note: listed endings are drawn after 5 moves of each player, and
-# man moves and captures do not restart that count. Readings taken where the text is silent: the ply that creates an
-# ending is not counted, all listed endings share one count (a change from one to another does not restart it), and
-# the count goes back to 0 when no listed ending stands any more (say, the lone king leaves the main diagonal).
-_KINGS_ONLY_20 = DrawLaw(40, "kings_only", Termination.NO_PROGRESS, resets=("capture", "man_move"))
-_FIVE_MOVE_ENDINGS = DrawLaw(
-    10, "ending", Termination.ENDING, ("2K-2K", "2K-1K", "2K-1K+1M", "1K-1K", "1K-1K+1M")
-)  # fmt: skip
-_MAIN_DIAGONAL_ENDINGS = DrawLaw(
-    10, "ending", Termination.ENDING, ("3K-1K", "2K+1M-1K", "1K+2M-1K"), lone_king_on_main_diagonal=True
-)
-
-RULE_SETS: dict[str, RuleSet] = {
-    rules.name: rules
-    for rules in (
-        RuleSet(
-            name="cbd",
-            title="Brazilian draughts, official rules of the Confederação Brasileira de Jogo de Damas",
-            draw_laws=(_KINGS_ONLY_20, _FIVE_MOVE_ENDINGS, _MAIN_DIAGONAL_ENDINGS),
-        ),
-=======
-    text = str(rules) if isinstance(rules, str | PathLike) else ""
+    text = str(rules)
     if text in RULE_SETS:
         return RULE_SETS[text]
     if text.lower().endswith(_RULE_FILES):
@@ -449,7 +302,4 @@ RULE_SETS: dict[str, RuleSet] = {
         return read_rules(text)
     near = difflib.get_close_matches(text[:80], RULE_SETS, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ValueError(
-        f"Unknown rule set {text[:80] or rules!r:.80}.{hint} Choose from: {', '.join(RULE_SETS)}; or give a YAML file."
->>>>>>> 96da9d9 (Rule sets of every system by name, draw laws on open material and piece counts, rule sets as YAML files)
-    )
+    raise ValueError(f"Unknown rule set {quoted(text)}.{hint} {listed}")
