@@ -12,9 +12,12 @@ from damas_env.notation import PdnGame, result_of, write_pdn
 from damas_env.rules import RuleSet
 from damas_env.termination import Termination
 from damas_rl.elo import Sprt, elo_difference
-from damas_rl.openings import Opening, random_openings
+from damas_rl.openings import MOST_PLIES, Opening, random_openings
 from damas_rl.players import MOST_SIMULATIONS, MctsPlayer, Player, PlayerError, make_player, read_spec
 from damas_rl.search.mcts import Evaluate
+
+MAX_GAMES = 1 << 20
+"""Games of one match."""
 
 MAX_BATCH = 256
 """Games that are played at the same time."""
@@ -49,8 +52,8 @@ class ArenaConfig:
 
     def __post_init__(self) -> None:
         for key, low, high in (
-            ("games", 2, 1 << 20), ("final_games", 2, 1 << 20), ("simulations", 1, MOST_SIMULATIONS),
-            ("random_plies", 0, 100),
+            ("games", 2, MAX_GAMES), ("final_games", 2, MAX_GAMES), ("simulations", 1, MOST_SIMULATIONS),
+            ("random_plies", 0, MOST_PLIES),
         ):  # fmt: skip
             if not low <= getattr(self, key) <= high:
                 raise ValueError(f"arena.{key}={getattr(self, key)}: choose a value from {low} to {high}.")
@@ -195,6 +198,8 @@ def play_match(
     """
     if games < 2 or games % 2:
         raise ValueError(f"games={games}: games are played in pairs with colours swapped; choose an even number.")
+    if games > MAX_GAMES:
+        raise ValueError(f"games={games}: a match has at most {MAX_GAMES} games.")
     if max_batch < 2:
         raise ValueError(f"max_batch={max_batch}: a pair needs room for 2 games.")
     if openings is None:

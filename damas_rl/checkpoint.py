@@ -9,6 +9,7 @@ import dataclasses
 import hashlib
 import io
 import json
+import os
 import pickle
 import re
 import struct
@@ -36,6 +37,9 @@ NETS = Path(__file__).parent / "nets"
 _MAGIC = b"damas-rl checkpoint\n"
 _HEADER = struct.Struct(f"<{len(_MAGIC)}sIQ32s")
 _ARRAY = "__array__"
+
+NETWORK_NAME = re.compile(r"net-[0-9]{7,12}\.pt")
+"""Names of the measured networks of a run."""
 
 
 class CheckpointError(ValueError):
@@ -76,22 +80,9 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         CheckpointError: not there, not readable, or of another version.
     """
     try:
-        data = path.read_bytes()
+        payload = _read_payload(path)
     except OSError as error:
         raise CheckpointError(f"The checkpoint {path} could not be read: {why(error)}.") from error
-    if not data.startswith(_MAGIC) and not _MAGIC.startswith(data[: len(_MAGIC)]):
-        raise DamagedCheckpointError(f"{path} is not a checkpoint of damas-rl.")
-    if len(data) < _HEADER.size:
-        raise DamagedCheckpointError(f"The checkpoint {path} is incomplete: it has {len(data)} bytes.")
-    _, version, length, digest = _HEADER.unpack_from(data)
-    if version != FORMAT:
-        raise CheckpointError(f"{path} is a checkpoint of format {version}, but this version reads format {FORMAT}.")
-    payload = memoryview(data)[_HEADER.size :]
-    if len(payload) < length:
-        missing = length - len(payload)
-        raise DamagedCheckpointError(f"The checkpoint {path} is incomplete: {missing} bytes are missing.")
-    if len(payload) > length or hashlib.sha256(payload).digest() != digest:
-        raise DamagedCheckpointError(f"The checkpoint {path} is damaged: its content does not match its checksum.")
     try:
         content = _unpack(torch.load(io.BytesIO(payload), map_location="cpu", weights_only=True))
     except pickle.UnpicklingError as error:
@@ -109,6 +100,30 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
                 f"{path} was made with version {made_with} of the {name} code, but this is version {current}."
             )
     return content
+
+
+def _read_payload(path: Path) -> bytes:
+    """What follows the header of a checkpoint; no more of a foreign file is read than its beginning."""
+    if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe or /dev/zero would never end
+        raise CheckpointError(f"{path} is not a file.")
+    with open(path, "rb") as file:
+        head = file.read(_HEADER.size)
+        if not head.startswith(_MAGIC) and not _MAGIC.startswith(head[: len(_MAGIC)]):
+            raise DamagedCheckpointError(f"{path} is not a checkpoint of damas-rl.")
+        if len(head) < _HEADER.size:
+            raise DamagedCheckpointError(f"The checkpoint {path} is incomplete: it has {len(head)} bytes.")
+        _, version, length, digest = _HEADER.unpack(head)
+        if version != FORMAT:
+            raise CheckpointError(
+                f"{path} is a checkpoint of format {version}, but this version reads format {FORMAT}."
+            )
+        there = os.fstat(file.fileno()).st_size - _HEADER.size
+        if there < length:
+            raise DamagedCheckpointError(f"The checkpoint {path} is incomplete: {length - there} bytes are missing.")
+        payload = file.read(length)
+    if there > length or hashlib.sha256(payload).digest() != digest:
+        raise DamagedCheckpointError(f"The checkpoint {path} is damaged: its content does not match its checksum.")
+    return payload
 
 
 def _pack(value: Any) -> Any:
@@ -151,7 +166,7 @@ def save_numbered(folder: Path, iteration: int, content: Mapping[str, Any], keep
 
 def numbered(folder: Path) -> list[Path]:
     """The checkpoints of a folder, oldest first."""
-    found = [path for path in folder.glob("ckpt-*.pt") if re.fullmatch(r"ckpt-\d+\.pt", path.name)]
+    found = [path for path in folder.glob("ckpt-*.pt") if re.fullmatch(r"ckpt-[0-9]+\.pt", path.name)]
     return sorted(found, key=lambda path: int(path.stem[5:]))
 
 
@@ -211,9 +226,8 @@ def _read_network(source: str | Path) -> tuple[dict[str, Any], Path]:
     """Content and path of the file that ``source`` stands for."""
     path = Path(source)
     if path.is_dir():
-        best = path / "best"
-        measured = path / "networks" / best.read_text().strip() if best.is_file() else None
-        if measured is not None and measured.is_file():
+        measured = _best_measured(path)
+        if measured is not None:
             return read_checkpoint(measured), measured
         folder = path if numbered(path) else path / "checkpoints"
         if not numbered(folder):
@@ -228,6 +242,25 @@ def _read_network(source: str | Path) -> tuple[dict[str, Any], Path]:
     return read_checkpoint(path), path
 
 
+def _best_measured(run: Path) -> Path | None:
+    """The network that the file ``best`` of a run names, None if either is not there."""
+    best = run / "best"
+    if not best.is_file():
+        return None
+    try:
+        with open(best, encoding="ascii", errors="replace") as file:
+            name = file.read(100).strip()
+    except OSError as error:
+        raise CheckpointError(f"{best} could not be read: {why(error)}.") from error
+    if not NETWORK_NAME.fullmatch(name):
+        raise CheckpointError(
+            f"{best} names no network of {run / 'networks'} such as net-0000012.pt; remove it, or choose the network "
+            "yourself with net=FILE."
+        )
+    measured = run / "networks" / name
+    return measured if measured.is_file() else None
+
+
 def shipped_networks() -> list[str]:
     """Names of the networks that ship with the package."""
     return sorted(path.stem for path in NETS.glob("*.pt"))
@@ -238,8 +271,13 @@ def network_from(content: Mapping[str, Any], path: Path) -> PolicyValueNet:
     rules = rules_from(content, path)
     try:
         saved = content["network"]
-        network = build_network(build(NetworkConfig, saved["config"]), rules)
-        network.load_state_dict(saved["weights"])
+        config, weights = build(NetworkConfig, saved["config"]), saved["weights"]
+        with torch.device("meta"):  # a small file may describe a network that would not fit into memory
+            expected = build_network(config, rules).state_dict()
+        if {name: tensor.shape for name, tensor in weights.items()} != {n: t.shape for n, t in expected.items()}:
+            raise ValueError("weights of another shape")
+        network = build_network(config, rules)
+        network.load_state_dict(weights)
     except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
         raise CheckpointError(f"{path} holds no network that this version can build.") from error
     return network.eval()

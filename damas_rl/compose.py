@@ -6,6 +6,8 @@ checked beforehand, so that a slip is answered by one sentence instead of Hydra'
 
 import dataclasses
 import difflib
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,12 +21,16 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
+from damas_env.errors import shown
 from damas_rl.config import RunConfig
-from damas_rl.strict import ConfigError, attribute_docs, build, keys_of, unknown_key
+from damas_rl.strict import ConfigError, attribute_docs, build, keys_of, quote, unknown_key
 
 _BESIDE, _INSIDE = Path(__file__).parents[1] / "configs", Path(__file__).parent / "configs"
 CONFIGS = _BESIDE if _BESIDE.is_dir() else _INSIDE
 """The config groups: beside the package in a source tree, inside it when installed."""
+
+
+_SPECIAL = re.compile(r"[^A-Za-z0-9_+.-]")
 
 
 def groups(folder: Path = CONFIGS) -> dict[str, list[str]]:
@@ -83,30 +89,55 @@ def override(config: RunConfig, overrides: Sequence[str]) -> RunConfig:
 def _check(text: str, options: Mapping[str, list[str]]) -> tuple[str, Any]:
     """Key and value of one override; ConfigError if it is malformed, or names no key or option."""
     if text.startswith("-"):
-        raise ConfigError(f"Unknown option {text!r}; write key=value, or --help for the list of keys.")
+        raise ConfigError(f"Unknown option {shown(text)}; write key=value, or --help for the list of keys.")
+    known = [*options, *keys_of(RunConfig), "resume"]
     try:
         parsed = OverridesParser.create().parse_override(text)
-    except HydraException as error:
-        raise ConfigError(f"Cannot read {text!r}: write key=value ({_one_line(error)}).") from None
+    except (HydraException, ValueError, RecursionError):  # ValueError: a number of thousands of digits
+        raise ConfigError(_unreadable(text, known)) from None
     key = parsed.key_or_group
     if not key:
-        raise ConfigError(f"Cannot read {text!r}: write key=value.")
+        raise ConfigError(f"Cannot read {shown(text)}: write key=value.")
     if parsed.type != OverrideType.CHANGE or parsed.package is not None:
-        raise ConfigError(f"Cannot use {text!r}: write plain key=value; keys can be changed but not added or removed.")
+        raise ConfigError(
+            f"Cannot use {shown(text)}: write plain key=value; keys can be changed but not added or removed."
+        )
     if parsed.is_sweep_override():
-        raise ConfigError(f"Cannot use {text!r}: one run takes one value; write a list as {key}=[a,b].")
+        whole = quote(key, text.partition("=")[2])
+        raise ConfigError(
+            f"Cannot use {shown(text)}: one run takes one value; write a list as {key}=[a,b], a text as {whole}."
+        )
     value = parsed.value()
     if key in options:
         if value not in options[key]:
-            near = difflib.get_close_matches(str(value), options[key], n=1, cutoff=0.0)[0]
+            near = difflib.get_close_matches(str(value)[:100], options[key], n=1, cutoff=0.0)[0]
             listed = ", ".join(options[key])
-            raise ConfigError(f"There is no {key}={value}; the nearest is {key}={near} (choose from {listed}).")
+            raise ConfigError(f"There is no {key}={shown(value)}; the nearest is {key}={near} (choose from {listed}).")
     elif key not in keys_of(RunConfig):
-        raise ConfigError(unknown_key(key, [*options, *keys_of(RunConfig), "resume"]))
+        raise ConfigError(unknown_key(key, known))
     inner = next((known for known in keys_of(RunConfig) if known.startswith(f"{key}.")), None)
     if inner and key not in options:
-        raise ConfigError(f"Cannot use {text!r}: {key} is a section, whose keys are set one by one, like {inner}=...")
+        raise ConfigError(
+            f"Cannot use {shown(text)}: {key} is a section, whose keys are set one by one, like {inner}=..."
+        )
     return key, value
+
+
+def _unreadable(text: str, known: Sequence[str]) -> str:
+    """One sentence for an override that Hydra's parser refuses: which one it is, and how to write it."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        return f"Cannot read {shown(text)}: write key=value."
+    if key not in known:
+        return unknown_key(key, known)
+    if value.startswith(("[", "{")):
+        example = shlex.quote(f'{key}=["one","two"]')
+        return f"Cannot read {shown(text)}: write a list like {example}, each text in quotes."
+    if not _SPECIAL.search(value):
+        return f"Cannot read {shown(text)}: that number has too many digits."
+    balanced = all(value.count(mark) % 2 == 0 for mark in "\"'")
+    shape = quote(key, (value if balanced else value.strip("\"'"))[:100])
+    return f"Cannot read {shown(text)}: a value of more than letters, digits and -_./ needs quotes, like {shape}."
 
 
 def _source(message: str, chosen: Mapping[str, str], folder: Path) -> str:

@@ -103,3 +103,6 @@ class RunConfig:
             raise ConfigError("minutes and iterations are both 0, so the run would never end; give one of them.")
         if not self.name or any(letter in self.name for letter in "/\\\0\n"):
             raise ConfigError(f"name={self.name!r} cannot be part of the name of a folder.")
+        for key in ("runs_dir", "run_dir"):
+            if "\0" in getattr(self, key):
+                raise ConfigError(f"{key}={getattr(self, key)!r} cannot be the name of a folder.")

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Mean score of a pair, for each of the five counts of points: 0, 1/2, 1, 3/2, 2."""
 
+MOST = 2000.0
+"""Largest Elo difference of a hypothesis: beyond it expected scores can hardly be told apart."""
+
 _Z95 = 1.959964
 
 
@@ -60,15 +63,18 @@ class Sprt:
     """A sequential test between two Elo differences, with 5 % risk on each side (Wald 1945).
 
     Attributes:
-        low, high: the two hypotheses.
+        low, high: the two hypotheses, up to ``MOST`` either way.
     """
 
     low: float
     high: float
 
     def __post_init__(self) -> None:
-        if not self.low < self.high:
-            raise ValueError(f"A sequential test needs two rising Elo differences, not {self.low:g} and {self.high:g}.")
+        if not -MOST <= self.low < self.high <= MOST:
+            raise ValueError(
+                f"A sequential test needs two rising Elo differences from {-MOST:g} to {MOST:g}, not {self.low:g} and "
+                f"{self.high:g}."
+            )
 
     def log_likelihood_ratio(self, pairs: Sequence[int]) -> float:
         """How strongly results speak for ``high`` against ``low``, the scores of pairs taken as normal."""

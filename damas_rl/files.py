@@ -2,28 +2,75 @@
 
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
 def atomic_write(path: Path, chunks: Iterable[bytes | memoryview]) -> None:
     """Writes ``path`` so that at any moment, a power cut included, it holds the old content or all of the new one.
 
+    Where ``path`` is a link, the file that it leads to is written. What cannot be replaced, such as ``/dev/stdout``, is
+    written to as it stands.
+
     Raises:
-        OSError: nothing has been changed then, and no temporary file is left.
+        OSError: names ``path``; nothing has been changed then, and no temporary file is left.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with _named(path):
+        if _is_device(path):
+            with open(path, "wb") as device:
+                device.writelines(chunks)
+            return
+        place, temporary = _places(path)
+        try:
+            with open(temporary, "wb") as file:
+                file.writelines(chunks)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, place)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        sync_folder(place.parent)
+
+
+def check_writable(path: Path) -> None:
+    """Finds out, before long work, whether :func:`atomic_write` could write ``path``; leaves no trace.
+
+    Raises:
+        OSError: it could not; names ``path``.
+    """
+    with _named(path):
+        if _is_device(path):
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return
+        _, temporary = _places(path)
+        open(temporary, "wb").close()
+        temporary.unlink()
+
+
+def _is_device(path: Path) -> bool:
+    """True for what is there and is no regular file; IsADirectoryError for a folder."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    return path.exists() and not path.is_file()
+
+
+def _places(path: Path) -> tuple[Path, Path]:
+    """The file that ``path`` leads to, and the temporary file beside it."""
+    place = Path(os.path.realpath(path))
+    return place, place.with_name(f".{place.name}.{os.getpid()}.tmp")
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Makes an OSError name ``path`` instead of a temporary file."""
     try:
-        with open(temporary, "wb") as file:
-            for chunk in chunks:
-                file.write(chunk)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+        yield
+    except OSError as error:
+        error.filename, error.filename2 = str(path), None
         raise
-    sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:

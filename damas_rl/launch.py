@@ -3,13 +3,14 @@
 import dataclasses
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from rich.console import Console
 
+from damas_env.errors import shown
 from damas_rl import compose
 from damas_rl.checkpoint import CheckpointError, load_newest, numbered
 from damas_rl.config import RunConfig
@@ -77,6 +78,9 @@ def main(arguments: Sequence[str]) -> int:
         0 when the run is finished, 2 with one line on stderr for anything that the user can mend, 128 + the number
         of the signal when the run was stopped (everything is saved then).
     """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # names of folders, bars and arrows reach every terminal
+            stream.reconfigure(errors="backslashreplace")
     console = Console()
     if not console.is_terminal:
         console.width = 120
@@ -105,8 +109,29 @@ def _configured(arguments: Sequence[str]) -> RunConfig:
     resumed, overrides = _words(arguments)
     if resumed is None:
         return compose.load(overrides)
-    content, _, _ = load_newest(resumed / "checkpoints")
-    return compose.override(build(RunConfig, content["config"]), overrides)
+    content, used, _ = load_newest(resumed / "checkpoints")
+    return compose.override(_saved_config(content, used), overrides)
+
+
+def _saved_config(content: Mapping[str, Any], path: Path) -> RunConfig:
+    """The configuration in a checkpoint; ``path`` is for messages."""
+    if content.get("kind") != "checkpoint":
+        raise CheckpointError(f"{path} holds no run that can go on, only a network or less.")
+    saved = content.get("config")
+    try:
+        if isinstance(saved, Mapping):
+            return build(RunConfig, saved)
+    except ConfigError as error:
+        raise CheckpointError(f"The configuration in {path} cannot be used: {error}") from None
+    raise CheckpointError(f"The checkpoint {path} holds no configuration, so the run cannot go on from it.")
+
+
+def _folder(key: str, text: str) -> Path:
+    """The folder that a key names; ``~`` is the user's home, as in a shell."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise ConfigError(f"{key}={shown(text)}: there is no such user, so no such home folder.") from None
 
 
 def _train(arguments: Sequence[str], console: Console) -> int:
@@ -117,8 +142,9 @@ def _train(arguments: Sequence[str], console: Console) -> int:
     else:
         config = compose.load(overrides)
         _check_device(config)
-        path = Path(config.run_dir) if config.run_dir else default_path(config.runs_dir, config.name, config.seed)
-        run = RunDirectory.create(path, latest=path.absolute().parent == Path(config.runs_dir).absolute())
+        runs = _folder("runs_dir", config.runs_dir)
+        path = _folder("run_dir", config.run_dir) if config.run_dir else default_path(runs, config.name, config.seed)
+        run = RunDirectory.create(path, latest=path.absolute().parent == runs.absolute())
     stop = Stop()
     try:
         with stop, Progress(Status(name=run.path.name), console) as progress:
@@ -126,13 +152,17 @@ def _train(arguments: Sequence[str], console: Console) -> int:
             run.add_part(trainer.made_by)
             run.write_config(dataclasses.asdict(config))
             trainer.run()
-    except (ValueError, FloatingPointError, MemoryError, OSError) as error:
-        reason = str(error)
-        if isinstance(error, OSError):
-            reason = f"The run stopped: {why(error)}."
-        elif isinstance(error, MemoryError):
-            reason = "The run stopped: there is not enough memory; choose fewer games, simulations or records."
-        raise RunError(f"{reason} {_how_to_go_on(run)}") from error
+    except (ValueError, FloatingPointError) as error:
+        raise RunError(f"{error} {_how_to_go_on(run)}") from error
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        raise RunError(f"The run stopped: {place}{why(error)}. {_how_to_go_on(run)}") from error
+    except (MemoryError, RuntimeError) as error:
+        # Torch has no common type for this: it says "not enough memory", "can't allocate memory", "out of memory".
+        if isinstance(error, RunError) or not (isinstance(error, MemoryError) or "memory" in str(error)):
+            raise
+        reason = "there is not enough memory; choose fewer games, simulations or records, or a smaller network."
+        raise RunError(f"The run stopped: {reason} {_how_to_go_on(run)}") from error
     finally:
         run.close()
     return 128 + stop.signal if stop.signal is not None else 0
@@ -161,9 +191,7 @@ def _resume(path: Path, overrides: Sequence[str], console: Console) -> tuple[Run
     run = RunDirectory.open(path)
     try:
         content, used, passed_over = load_newest(run.checkpoints)
-        if content["kind"] != "checkpoint":
-            raise CheckpointError(f"{used} holds only a network, not a run that can go on.")
-        config = compose.override(build(RunConfig, content["config"]), overrides)
+        config = compose.override(_saved_config(content, used), overrides)
         _check_device(config)
         for damaged, sentence in passed_over.items():
             # Out of the way, or it would count as the newest one when old checkpoints are removed.

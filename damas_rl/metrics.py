@@ -53,14 +53,15 @@ class MetricsLog:
 
 
 def read_metrics(path: Path) -> Iterator[dict[str, Any]]:
-    """The events of a metrics file; a last line that was cut off by a crash is left out."""
+    """The events of a metrics file; lines that hold none, such as a last one that a crash cut off, are left out."""
     with open(path, encoding="utf-8", errors="replace") as file:
         for line in file:
             try:
                 event = json.loads(line)
-            except json.JSONDecodeError:
-                return
-            yield event
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(event, dict) and type(event.get("kind")) is str and type(event.get("iteration")) is int:
+                yield event
 
 
 def _part_of_the_run(events: Iterable[dict[str, Any]], iteration: int, measurements: int) -> Iterator[dict[str, Any]]:

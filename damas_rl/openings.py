@@ -16,6 +16,9 @@ _ROUNDS = 20
 _JUDGE = Limits(depth=5)
 _BALANCED = 50
 
+MOST_PLIES = 100
+"""Random plies of an opening."""
+
 
 @dataclass(frozen=True)
 class Opening:
@@ -55,8 +58,10 @@ def random_openings(rules: RuleSet, count: int, plies: int, seed: int) -> list[O
         seed: of the random moves; longer lists begin like shorter ones.
 
     Raises:
-        ValueError: no game lasts that long.
+        ValueError: no game lasts that long, or an impossible number.
     """
+    if not 0 <= plies <= MOST_PLIES:
+        raise ValueError(f"{plies} random plies are impossible: choose 0 to {MOST_PLIES}.")
     rng = np.random.default_rng(seed)
     judge = AlphaBeta(rules, _JUDGE)
     fresh: list[Opening] = []

@@ -62,10 +62,12 @@ class RunDirectory:
         """
         run = cls(path)
         try:
-            if path.exists() and (not path.is_dir() or any(path.iterdir())):
-                raise RunError(
-                    f"{path} is not empty; choose another run_dir=, or continue that run with resume={path}."
-                )
+            if path.exists() and not path.is_dir():
+                raise RunError(f"{path} is a file, not a folder; choose another run_dir=.")
+            if path.exists() and any(path.iterdir()):
+                begun = any(run.checkpoints.glob("ckpt-*.pt"))
+                other = f"continue that run with resume={path}" if begun else "empty it"
+                raise RunError(f"{path} is not empty; choose another run_dir=, or {other}.")
             for folder in (run.checkpoints, run.networks, run.games, run.events):
                 folder.mkdir(parents=True)
             run._take_lock()
@@ -105,12 +107,20 @@ class RunDirectory:
 
         Args:
             made_by: see :func:`describe_machine`.
+
+        Raises:
+            RunError: the meta.json that is there was cut or garbled; it has not been touched.
         """
         path = self.path / "meta.json"
         meta = made_by
         if path.exists():
-            meta = json.loads(path.read_text())
-            meta.setdefault("resumed", []).append(made_by)
+            try:
+                meta = json.loads(path.read_bytes())
+                meta.setdefault("resumed", []).append(made_by)
+            except (ValueError, AttributeError, RecursionError):
+                raise RunError(
+                    f"{path} is damaged: it does not hold the notes of this run; move it away, and the run can go on."
+                ) from None
         atomic_write(path, [json.dumps(meta, indent=2).encode() + b"\n"])
 
     def _point_latest(self) -> None:
@@ -141,7 +151,7 @@ class RunDirectory:
             self._lock = None
 
 
-def default_path(runs_dir: str, name: str, seed: int) -> Path:
+def default_path(runs_dir: str | Path, name: str, seed: int) -> Path:
     """``<runs_dir>/<date>-<name>-s<seed>``."""
     return Path(runs_dir) / f"{time.strftime('%Y-%m-%d-%H%M%S')}-{name}-s{seed}"
 

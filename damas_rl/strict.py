@@ -7,10 +7,13 @@ Every refusal is a :class:`ConfigError` of one sentence that names the key, dott
 import difflib
 import math
 import re
+import shlex
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from damas_env.errors import shown
 
 T = TypeVar("T")
 
@@ -55,7 +58,7 @@ def convert(kind: Any, value: Any, key: str) -> Any:
     origin = get_origin(kind)
     if is_dataclass(kind):
         if not isinstance(value, Mapping):
-            raise ConfigError(f"{key} is a section with keys of its own, not a value like {value!r}.")
+            raise ConfigError(f"{key} is a section with keys of its own, not a value like {shown(value)}.")
         return build(kind, value, key)  # type: ignore[arg-type]
     if origin in (Union, types.UnionType):
         if value is None and type(None) in get_args(kind):
@@ -64,22 +67,32 @@ def convert(kind: Any, value: Any, key: str) -> Any:
         return convert(kind, value, key)
     if origin is Literal:
         if value not in get_args(kind):
-            raise ConfigError(f"{key} must be one of {', '.join(map(str, get_args(kind)))}, not {value!r}.")
+            raise ConfigError(f"{key} must be one of {', '.join(map(str, get_args(kind)))}, not {shown(value)}.")
         return value
     if origin is tuple:
         if isinstance(value, str) or not isinstance(value, Sequence):
-            raise ConfigError(f"{key} must be a list, not {value!r}.")
+            raise ConfigError(f"{key} must be a list, not {shown(value)}.")
         return tuple(convert(get_args(kind)[0], item, f"{key}[{index}]") for index, item in enumerate(value))
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+    if type(value) is int and kind in (int, float) and abs(value) > _LARGEST:
+        raise ConfigError(f"{key} must be {_NAMES[kind]} of usual size, not {shown(value)}.")
+    if kind is float and type(value) is int:
         value = float(value)
     if type(value) is not kind:
-        raise ConfigError(f"{key} must be {_NAMES[kind]}, not {value!r}.")
+        hint = f" (quotes make it one: {quote(key, str(value))})" if kind is str and type(value) in (int, float) else ""
+        raise ConfigError(f"{key} must be {_NAMES[kind]}, not {shown(value)}{hint}.")
     if kind is float and not math.isfinite(value):
         raise ConfigError(f"{key} must be a finite number, not {value}.")
     return value
 
 
 _NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+_LARGEST = (1 << 63) - 1
+
+
+def quote(key: str, text: str) -> str:
+    """The word by which a shell hands over ``key=text``, with the quotes that make any text one for Hydra."""
+    inner = re.sub(r'(\\*)("|$)', lambda match: 2 * match[1] + match[2].replace('"', '\\"'), text)
+    return shlex.quote(f'{key}="{inner}"')
 
 
 def keys_of(cls: type, path: str = "") -> list[str]:
@@ -101,7 +114,7 @@ def unknown_key(key: str, known: Iterable[str]) -> str:
         ends = difflib.SequenceMatcher(None, key.rpartition(".")[2], candidate.rpartition(".")[2]).ratio()
         return max(whole, ends - 0.01)
 
-    return f"Unknown key {key!r}; the nearest one is {max(known, key=likeness)!r}."
+    return f"Unknown key {shown(key)}; the nearest one is {max(known, key=likeness)!r}."
 
 
 def attribute_docs(cls: type) -> dict[str, str]:

@@ -128,6 +128,8 @@ def test_impossible_matches_are_refused() -> None:
     for games in (0, 3, -2):
         with pytest.raises(ValueError, match="choose an even number"):
             play_match(*players("random", "random"), CBD, games)
+    with pytest.raises(ValueError, match="at most 1048576 games"):
+        play_match(*players("random", "random"), CBD, 10**15)
     with pytest.raises(ValueError, match="no opening"):
         play_match(*players("random", "random"), CBD, 2, openings=[])
 
@@ -149,8 +151,9 @@ def test_random_openings_are_different_balanced_and_stable() -> None:
     assert random_openings(CBD, 40, 6, seed=8) != openings
     assert random_openings(CBD, 5, 0, seed=1) == [Opening()] * 5
     assert len(set(random_openings(CBD, 20, 1, seed=1))) == 7  # there are no more
-    with pytest.raises(ValueError, match="No game lasts 2000 random plies"):
-        random_openings(CBD, 1, 2000, seed=1)
+    for plies in (-1, 101, 10**9):
+        with pytest.raises(ValueError, match=f"{plies} random plies are impossible: choose 0 to 100"):
+            random_openings(CBD, 1, plies, seed=1)
 
 
 def test_listed_openings() -> None:
@@ -253,8 +256,9 @@ def test_interval_holds_the_truth_in_19_cases_of_20() -> None:
 def test_sequential_test_decides_for_the_truth() -> None:
     rng = np.random.default_rng(1)
     test = Sprt(0, 40)
-    with pytest.raises(ValueError, match="two rising Elo differences"):
-        Sprt(5, 5)
+    for bounds in ((5, 5), (9, 1), (0, 2001), (-1e308, 0), (0, math.inf), (math.nan, 1), (0, math.nan)):
+        with pytest.raises(ValueError, match="two rising Elo differences from -2000 to 2000"):
+            Sprt(*bounds)
     for truth in (0.0, 40.0):
         wrong = undecided = 0
         share = expected_score(truth)
@@ -331,9 +335,25 @@ def test_command_match(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
         (["--games", "0"], "whole number"),
         (["--openings", "/no/such/file"], "/no/such/file"),
         (["--openings", "x", "--random-plies", "3"], "not allowed with"),
-        (["--pdn", "/no/such/folder/x.pdn"], "no folder for this file"),
+        (["--pdn", "/no/such/folder/x.pdn"], "x.pdn: this file cannot be written: no such file or directory"),
+        (["--pdn", "/"], "--pdn /: this file cannot be written: is a directory"),
+        (["--pdn", ""], "is a directory"),
+        (["--pdn", "/dev/null/x"], "not a directory"),
         (["--sprt", "9", "1"], "two rising Elo differences"),
-        (["--random-plies", "9999"], "choose fewer"),
+        (["--sprt", "3000", "4000"], "from -2000 to 2000, not 3000 and 4000"),
+        (["--sprt", "1e308", "1e309"], "'1e308' is not an Elo difference such as -5 or 12.5"),
+        (["--sprt", "nan", "1"], "'nan' is not an Elo difference"),
+        (["--sprt", "0", "inf"], "'inf' is not an Elo difference"),
+        (["--sprt", "0", "1_0"], "'1_0' is not an Elo difference"),
+        (["--sprt", "0", "\uff11"], "is not an Elo difference"),
+        (["--sprt", "0", "9" * 5000], "is not an Elo difference"),
+        (["--random-plies", "9999"], "choose 0 to 100"),
+        (["--random-plies", "-1"], "'-1' is not a whole number from 0 to 999999999"),
+        (["--seed", "-1"], "'-1' is not a whole number from 0 to 999999999"),
+        (["--seed", "\u0663"], "is not a whole number from 0"),
+        (["--seed", "1_000"], "'1_000' is not a whole number from 0"),
+        (["--seed", "9" * 5000], "is not a whole number from 0"),
+        (["--games", "999999998"], "at most 1048576 games"),
     ],
 )
 def test_command_match_refuses(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -342,6 +362,11 @@ def test_command_match_refuses(arguments: list[str], message: str, capsys: pytes
     assert message in captured.err
     assert captured.err.count("\n") == 1
     assert captured.out == ""
+
+
+def test_command_match_takes_negative_differences(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["match", "random", "random", "--games", "2", "--seed", "0", "--sprt", "-5.5", "+5", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["games"] == 2
 
 
 def test_termination_of_games_is_recorded() -> None:

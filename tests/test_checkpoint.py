@@ -2,8 +2,10 @@
 
 import dataclasses
 import errno
+import os
 import pickle
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -207,6 +209,23 @@ def test_networks_load_from_file_run_and_name(tmp_path, monkeypatch):
     assert loads(str(run), second)
     (run / "best").write_text("net-0000009.pt\n")
     assert loads(run, first)
+    write_checkpoint(tmp_path / "outside.pt", network_content(third))
+    for name in (
+        "../../outside.pt",
+        str(tmp_path / "outside.pt"),
+        "",
+        "net-.pt",
+        "net-0000003.pt\nx",
+        "\0",
+        "net-3.PT",
+    ):
+        (run / "best").write_text(name)
+        with pytest.raises(CheckpointError, match=r"best names no network of .*networks such as net-0000012.pt"):
+            load_network(run)
+    (run / "best").write_bytes(b"\xff\xfe" + "net-0000003.pt".encode("utf-16-le"))
+    with pytest.raises(CheckpointError, match="best names no network"):
+        load_network(run)
+    (run / "best").unlink()
     assert loads("champion", third)
     with pytest.raises(CheckpointError, match=r"'champoin'.*champion"):
         load_network("champoin")
@@ -228,6 +247,30 @@ def test_networks_of_other_rules_or_shapes_are_refused(tmp_path):
     write_checkpoint(tmp_path / "nothing.pt", {"kind": "network"})
     with pytest.raises(CheckpointError, match="holds no network"):
         load_network(tmp_path / "nothing.pt")
+
+
+def test_a_small_file_cannot_ask_for_a_huge_network(tmp_path, monkeypatch):
+    content = network_content(small_network())
+    content["network"]["config"] |= {"width": 4096, "blocks": 100, "value_width": 4096}
+    write_checkpoint(tmp_path / "huge.pt", content)
+    built = []
+    build = checkpoint.build_network
+
+    def watched(config, rules):
+        built.append(build(config, rules))
+        return built[-1]
+
+    monkeypatch.setattr(checkpoint, "build_network", watched)
+    with pytest.raises(CheckpointError, match="holds no network"):
+        load_network(tmp_path / "huge.pt")
+    assert all(weights.is_meta for network in built for weights in network.parameters())
+
+
+def test_what_is_no_file_is_refused_without_reading(tmp_path):
+    os.mkfifo(tmp_path / "pipe")  # to open it would wait for ever
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(CheckpointError, match=f"{path} is not a file"):
+            read_checkpoint(path)
 
 
 @pytest.mark.parametrize("name", RULE_SETS)

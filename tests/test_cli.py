@@ -241,7 +241,9 @@ def test_pdn_is_written_again(capsys, pdn_file: Path, tmp_path: Path) -> None:
         document(capsys, "pdn", str(pdn_file), "--json", "--output", str(out), "--notation", notation)
         assert out.read_text().count(first) == 2 and '[White "Ana"]' in out.read_text()
         assert document(capsys, "pdn", str(out), "--json")["legal"] == 2
-    assert "nowhere" in refused(capsys, "pdn", str(pdn_file), "--output", str(tmp_path / "nowhere" / "x.pdn"))
+    for place in (tmp_path / "nowhere" / "x.pdn", tmp_path):
+        error = refused(capsys, "pdn", str(pdn_file), "--output", str(place))
+        assert f"{place}: " in error and ".tmp" not in error
 
 
 def test_written_random_games_pass(capsys, tmp_path: Path) -> None:
@@ -276,6 +278,11 @@ def test_written_random_games_pass(capsys, tmp_path: Path) -> None:
         (["moves", "--notation", "san"], "invalid choice"),
         (["moves", "--fens", "/no/such/file"], "No such file"),
         (["moves", "--fens", "/"], "cannot read"),
+        (["moves", "--fens", "/dev/zero"], "holds more than 256 MiB"),
+        (["pdn", "/dev/zero"], "holds more than 256 MiB"),
+        (["perft", "--depth", "1_0"], "'1_0' is not a whole number from 1"),
+        (["perft", "--depth", "\u0663"], "whole number"),
+        (["pdn", "/dev/null", "--output", ""], "holds no PDN game"),
         (["moves", "--fens", "a\0b"], "cannot read"),
         (["play-moves"], "--moves"),
         (["play-moves", "--moves", "22-17", "--fen", "W"], "White's pieces"),

@@ -1,6 +1,7 @@
 """Configuration: every key can be overridden, every slip is refused in one sentence that names the nearest key."""
 
 import dataclasses
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 from damas_env.presets import RULE_SETS
 from damas_rl import compose
 from damas_rl.config import RunConfig
-from damas_rl.strict import ConfigError, attribute_docs, build, keys_of
+from damas_rl.strict import ConfigError, attribute_docs, build, keys_of, quote
 
 ROOT = Path(__file__).parents[1]
 
@@ -153,6 +154,59 @@ def test_slips_are_refused_in_one_sentence(words, expected):
     assert "\n" not in message and len(message) < 400
     for part in expected:
         assert part in message, message
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ção", "~x", "a&b", "#1", "a;b", "a=b", "it's", 'a"b', "'abc", '"abc', "(a)", "2026", "a,b", "１", "<&>", "a\nb"],
+)
+def test_awkward_texts_are_refused_with_the_word_to_type(name):
+    with pytest.raises(ConfigError) as caught:
+        compose.load(["experiment=tiny", f"name={name}"])
+    message = " ".join(str(caught.value).split())
+    assert "name" in message and len(message) < 200
+    assert not any(jargon in message for jargon in ("token", "http", "EOF", "input"))
+    wanted = name.strip("'\"")  # a quote without a partner was meant to be none
+    (word,) = shlex.split(quote("name", wanted))
+    assert " ".join(quote("name", wanted).split()) in message
+    if "\n" not in name:  # a line break cannot be part of the name of a folder
+        assert compose.load(["experiment=tiny", word]).name == wanted
+
+
+@pytest.mark.parametrize("text", ["a'b", 'a"b', "\\", 'x\\"', "a\\b", "\\\\", "ç ~ 'x' \"y\"", "a\tb", "1", "null", ""])
+def test_quoted_words_mean_what_they_quote(text):
+    (word,) = shlex.split(quote("run_dir", text))
+    assert compose.load(["experiment=tiny", word]).run_dir == text
+    assert compose.override(TINY, [word]).run_dir == text
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("arena.ladder=[random", 'write a list like \'arena.ladder=["one","two"]\''),
+        ("arena.ladder=[alphabeta:depth=2]", "each text in quotes"),
+        ("sèed=3", "Unknown key 'sèed'; the nearest one is 'seed'"),
+        (" seed=3", "Unknown key ' seed'"),
+        ("seed", "Cannot read 'seed': write key=value"),
+        ("", "Cannot read '': write key=value"),
+        ("seed=" + 5000 * "9", "too many digits"),
+        ("seed=" + 4000 * "9", "seed must be a whole number of usual size, not 9999"),
+        ("minutes=" + 400 * "9", "minutes must be a number of usual size, not 9999"),
+        ("minutes=1e999", "minutes must be a finite number"),
+        ("seed=１", "Cannot read 'seed=１'"),
+        ("seed=${", "Cannot read"),
+        ("seed=int(a)", "Cannot read"),
+        ("experiment=~", "Cannot read 'experiment=~'"),
+        ("experiment=null", "There is no experiment=None"),
+    ],
+)
+def test_unreadable_overrides_are_named(word, expected):
+    with pytest.raises(ConfigError) as caught:
+        compose.load([word])
+    message = str(caught.value)
+    assert expected in message and "\n" not in message and len(message) < 300
+    with pytest.raises(ConfigError):
+        compose.override(TINY, [word])
 
 
 def test_a_wrong_key_in_a_file_names_the_file(tmp_path):

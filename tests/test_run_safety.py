@@ -1,9 +1,11 @@
 """What a run does with bad settings, stale files, interrupted measurements and damaged or foreign checkpoints."""
 
 import json
+import os
 import shlex
 import shutil
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,9 @@ import pytest
 from damas_env.rules import get_rules
 from damas_rl import launch, report, trainer
 from damas_rl.arena import ArenaConfig, play_match
-from damas_rl.checkpoint import CheckpointError, load_network, load_newest, numbered
+from damas_rl.checkpoint import CheckpointError, load_network, load_newest, numbered, write_checkpoint
 from damas_rl.elo import Sprt
-from damas_rl.files import why
+from damas_rl.files import atomic_write, check_writable, why
 from damas_rl.metrics import MetricsLog, read_metrics
 from damas_rl.players import RandomPlayer
 from damas_rl.rundir import RunDirectory
@@ -127,6 +129,119 @@ def test_checkpoints_that_are_only_unusable_are_left_alone(copied, monkeypatch):
         load_newest(copied / "checkpoints")
     assert launch.main([f"resume={copied}", "iterations=3"]) == 2
     assert numbered(copied / "checkpoints") == before
+
+
+def refusal(capsys, *words):
+    """The one sentence with which train.py refuses these words."""
+    assert launch.main(list(words)) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("train.py: ") and err.count("\n") == 1
+    return err
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1, 2]", "null", '{"resumed": 5}', "\ud83d", "[" * 100_000])
+def test_damaged_notes_of_a_run_are_named_and_left_alone(copied, capsys, text):
+    meta = copied / "meta.json"
+    meta.write_bytes(text.encode("utf-8", "surrogatepass"))
+    before = numbered(copied / "checkpoints")
+    err = refusal(capsys, f"resume={copied}", "iterations=3")
+    assert f"{meta} is damaged" in err and "move it away" in err and "resume=" not in err
+    assert meta.read_bytes() == text.encode("utf-8", "surrogatepass") and numbered(copied / "checkpoints") == before
+
+
+def test_a_run_goes_on_once_its_damaged_notes_are_away(copied):
+    (copied / "meta.json").unlink()
+    assert launch.main([f"resume={copied}", "iterations=3"]) == 0
+    assert json.loads((copied / "meta.json").read_text())["git_revision"]
+
+
+def test_run_directories_that_cannot_be_are_refused(finished, tmp_path, capsys):
+    file = tmp_path / "file"
+    file.write_text("mine")
+    (tmp_path / "empty" / "checkpoints").mkdir(parents=True)
+    for place, expected in (
+        ("/dev/null", "/dev/null is a file, not a folder; choose another run_dir="),
+        (file, f"{file} is a file, not a folder"),
+        (file / "below", "could not be made: not a directory"),
+        ("/proc/damas", "could not be made"),
+        (tmp_path / ("x" * 300), "file name too long"),
+        (tmp_path, "is not empty; choose another run_dir=, or empty it"),
+        (tmp_path / "empty", "is not empty; choose another run_dir=, or empty it"),
+        (finished, f"or continue that run with resume={finished}"),
+        ("~nobody-of-this-name", "there is no such user"),
+        ("a\0b", "cannot be the name of a folder"),
+    ):
+        assert expected in refusal(capsys, "experiment=tiny", f'run_dir="{place}"')
+    assert "not a directory" in refusal(capsys, "experiment=tiny", f"runs_dir={file}")
+    assert file.read_text() == "mine" and Path("/dev/null").is_char_device()
+
+
+def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").write_text("")
+    assert f"{tmp_path / 'taken'} is a file" in refusal(capsys, 'run_dir="~/taken"')
+    assert str(tmp_path / "taken") in refusal(capsys, 'runs_dir="~/taken"')
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"kind": "network"}, "only a network or less"),
+        ({"kind": None}, "only a network or less"),
+        ({"config": None}, "holds no configuration"),
+        ({"config": [1]}, "holds no configuration"),
+        ({"config": {"seed": "a"}}, "cannot be used: seed must be a whole number"),
+        ({"config": {"sead": 1}}, "cannot be used: Unknown key 'sead'"),
+        ({"config": {"learner": 3}}, "cannot be used: learner is a section"),
+    ],
+)
+def test_checkpoints_without_a_usable_configuration_are_named(copied, capsys, change, expected):
+    newest = numbered(copied / "checkpoints")[-1]
+    content = load_newest(copied / "checkpoints")[0]
+    write_checkpoint(newest, {**content, **change})
+    data = newest.read_bytes()
+    for words in ([f"resume={copied}", "iterations=3"], ["--help", f"resume={copied}"]):
+        err = refusal(capsys, *words)
+        assert str(newest) in err and expected in err
+    assert newest.read_bytes() == data
+
+
+def test_metrics_of_other_shapes_are_left_out(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    good = '{"kind": "iteration", "iteration": 1}\n'
+    path.write_text(f'5\n[]\n{{"kind": 3, "iteration": 1}}\n{{"kind": "ladder"}}\nnull\n{{"ki\n{good}\n{good}')
+    assert [event["iteration"] for event in read_metrics(path)] == [1, 1]
+    MetricsLog(path, tmp_path / "tb", 1).close()
+    assert path.read_text() == 2 * good
+
+
+def test_written_files_keep_what_they_replace(tmp_path):
+    real, link, pipe = tmp_path / "real", tmp_path / "link", tmp_path / "pipe"
+    real.write_text("old")
+    link.symlink_to("real")
+    atomic_write(link, [b"new"])
+    assert link.is_symlink() and real.read_text() == "new"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        received = pool.submit(pipe.read_bytes)
+        atomic_write(pipe, [b"through ", b"the pipe"])
+        assert received.result(timeout=60) == b"through the pipe" and pipe.is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "pipe", "real"]
+
+
+@pytest.mark.parametrize("name", ["nowhere/x", "folder", "file/x", "x" * 300])
+def test_files_that_cannot_be_written_are_named_beforehand_and_leave_no_trace(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("old")
+    for attempt in (check_writable, lambda path: atomic_write(path, [b"new"])):
+        with pytest.raises(OSError) as caught:
+            attempt(tmp_path / name)
+        assert caught.value.filename == str(tmp_path / name) and caught.value.filename2 is None
+    check_writable(tmp_path / "file")
+    check_writable(tmp_path / "other")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+    assert (tmp_path / "file").read_text() == "old"
 
 
 def test_files_of_a_killed_process_are_removed(copied):

@@ -4,14 +4,15 @@ import argparse
 import json
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
-from damas_env.errors import NotationError
+from damas_env.errors import NotationError, shown
 from damas_env.game import Game
 from damas_env.notation import Move
 from damas_env.presets import RULE_SETS
 from damas_env.termination import Outcome
+
+_MOST_BYTES = 1 << 28
 
 
 class CommandError(ValueError):
@@ -39,26 +40,43 @@ def add_notation(parser: argparse.ArgumentParser, default: str | None) -> None:
     )
 
 
-def whole_number(text: str) -> int:
-    """A whole number from 1 up, for ``type=`` of an argument."""
-    if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number from 1 to 999999999")
+def whole_number(text: str, lowest: int = 1) -> int:
+    """A whole number from ``lowest`` up, for ``type=`` of an argument."""
+    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < lowest:
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not a whole number from {lowest} to 999999999")
     return int(text)
+
+
+def count(text: str) -> int:
+    """A whole number from 0 up, for ``type=`` of an argument."""
+    return whole_number(text, 0)
+
+
+def elo_difference(text: str) -> float:
+    """An Elo difference in plain digits, for ``type=`` of an argument."""
+    if not re.fullmatch(r"[+-]?[0-9]{1,6}(\.[0-9]{1,6})?", text):
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not an Elo difference such as -5 or 12.5")
+    return float(text)
 
 
 def read_bytes(path: str) -> bytes:
     """The content of a file, ``-`` = standard input.
 
     Raises:
-        CommandError: it cannot be read.
+        CommandError: it cannot be read, or is larger than any text of games (or does not end, like ``/dev/zero``).
     """
-    if path == "-":
-        return sys.stdin.buffer.read()
     try:
-        return Path(path).read_bytes()
+        if path == "-":
+            data = sys.stdin.buffer.read(_MOST_BYTES + 1)
+        else:
+            with open(path, "rb") as file:
+                data = file.read(_MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise CommandError(f"cannot read {path!r}: {reason}") from None
+    if len(data) > _MOST_BYTES:
+        raise CommandError(f"cannot read {path!r}: it holds more than {_MOST_BYTES >> 20} MiB")
+    return data
 
 
 def push_moves(game: Game, text: str) -> Move | None:

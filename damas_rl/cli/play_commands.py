@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from damas_rl.cli.common import (
     add_json,
     add_notation,
     add_rules,
+    count,
+    elo_difference,
     outcome_text,
     print_json,
     push_moves,
@@ -25,7 +27,11 @@ from damas_rl.cli.common import (
     show,
     whole_number,
 )
-from damas_rl.files import atomic_write
+from damas_rl.files import atomic_write, check_writable, why
+
+if TYPE_CHECKING:  # both load torch or kernels, which most commands do without
+    from damas_rl.arena import MatchResult
+    from damas_rl.elo import Sprt
 
 _SPEC = "player, such as random, alphabeta:depth=6, alphabeta:ms=100, mcts:net=RUN,sims=200 or policy:net=RUN"
 
@@ -59,10 +65,10 @@ def register(subparsers: Any) -> None:
     where = match.add_mutually_exclusive_group()
     where.add_argument("--openings", metavar="FILE", help="one opening a line: a FEN, or moves from the start")
     where.add_argument(
-        "--random-plies", type=_count, default=6, metavar="K", help="plies of random, balanced openings (default: 6)"
+        "--random-plies", type=count, default=6, metavar="K", help="plies of random, balanced openings (default: 6)"
     )
     match.add_argument(
-        "--sprt", nargs=2, type=float, metavar=("LOW", "HIGH"),
+        "--sprt", nargs=2, type=elo_difference, metavar=("LOW", "HIGH"),
         help="stop as soon as a sequential test between these two Elo differences has decided",
     )  # fmt: skip
     match.add_argument("--pdn", metavar="OUT", help="write the games as PDN")
@@ -81,12 +87,8 @@ def register(subparsers: Any) -> None:
     play.set_defaults(run=_play)
 
 
-def _count(text: str) -> int:
-    return 0 if text == "0" else whole_number(text)
-
-
 def _add_seed(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seed", type=_count, metavar="S", help="of all random choices (default: 0; play: any)")
+    parser.add_argument("--seed", type=count, metavar="S", help="of all random choices (default: 0; play: any)")
 
 
 def _seeds(seed: int | None, count: int) -> list[int]:
@@ -137,9 +139,13 @@ def _match(arguments: argparse.Namespace) -> None:
     if arguments.openings is not None:
         openings = read_openings(decode(read_bytes(arguments.openings)), rules, arguments.openings)
     sprt = Sprt(*arguments.sprt) if arguments.sprt else None
-    output = Path(arguments.pdn) if arguments.pdn else None
-    if output and (output.is_dir() or not output.absolute().parent.is_dir()):
-        raise CommandError(f"--pdn {arguments.pdn}: there is no folder for this file")
+    output = None if arguments.pdn is None else Path(arguments.pdn)
+    if output:
+        try:
+            check_writable(output)
+        except (OSError, ValueError) as error:
+            reason = why(error) if isinstance(error, OSError) else str(error)
+            raise CommandError(f"--pdn {arguments.pdn}: this file cannot be written: {reason}") from None
     seeds = _seeds(arguments.seed or 0, 3)
     player, opponent = (
         make_player(spec, rules, seed)
@@ -152,16 +158,20 @@ def _match(arguments: argparse.Namespace) -> None:
         )  # fmt: skip
     if not result.games:
         raise KeyboardInterrupt
+    _print_match(result, sprt, arguments.json)
     if output:
         atomic_write(output, [result.pdn("damas match").encode()])
+
+
+def _print_match(result: "MatchResult", sprt: "Sprt | None", as_json: bool) -> None:
     score = result.score
     verdict = sprt.decision(score.pairs) if sprt else None
-    if arguments.json:
+    if as_json:
         print_json(
             {
                 "player": score.player,
                 "opponent": score.opponent,
-                "rules": rules.name,
+                "rules": result.rules.name,
                 "games": score.games,
                 "wins": score.wins,
                 "draws": score.draws,
