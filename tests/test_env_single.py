@@ -289,49 +289,54 @@ def test_wrong_arguments_are_explained(kwargs, message):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        ({"ply_cap": "6"}, "ply_cap='6', but it must be a whole number"),
-        ({"ply_cap": 6.0}, "ply_cap=6.0, but"),
-        ({"ply_cap": True}, "ply_cap=True, but"),
-        ({"ply_cap": -1}, "ply_cap=-1"),
-        ({"ply_cap": 10**30}, "ply_cap=10"),
-        ({"size": 8.0}, "size=8.0, but"),
-        ({"repetition": "3"}, "repetition=.* a whole number"),
-        ({"flying_kings": 1}, "flying_kings=1, but it must be True or False"),
-        ({"majority": 3}, "majority=3, but it must be a text"),
-        ({"majority": "most"}, "majority='most', choose from"),
-        ({"name": None}, "name=None, but"),
-        ({"draw_laws": [CBD.draw_laws[0]]}, "draw_laws=.*a tuple of DrawLaw"),
-        ({"draw_laws": ("40 plies",)}, "draw_laws=.*a tuple of DrawLaw"),
-        ({"size": 6, "men_rows": 1}, "more than 3 pieces"),
+        {"ply_cap": "6"},
+        {"ply_cap": 6.0},
+        {"ply_cap": True},
+        {"ply_cap": -1},
+        {"ply_cap": 10**30},
+        {"size": 8.0},
+        {"size": 7},
+        {"men_rows": 4},
+        {"repetition": "3"},
+        {"flying_kings": 1},
+        {"majority": 3},
+        {"majority": "most"},
+        {"name": None},
+        {"draw_laws": [CBD.draw_laws[0]]},
+        {"draw_laws": ("40 plies",)},
     ],
+    ids=str,
 )
-def test_rule_sets_of_wrong_types_are_refused(change, message):
-    laws = {} if "men_rows" not in change else {"draw_laws": (replace(CBD.draw_laws[1], material=("4K-1K",)),)}
-    with pytest.raises(ValueError, match=message):
-        replace(CBD, **change, **laws)
+def test_rule_sets_of_wrong_types_are_refused(change):
+    (key,) = change
+    with pytest.raises(ValueError, match=key) as caught:
+        DamasEnv(rules=replace(CBD, **change))
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 250
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        ({"plies": 40.0}, "plies=40.0"),
-        ({"plies": 0}, "1 to 30000 plies, not 0"),
-        ({"termination": 4}, "termination=4, but it must be a Termination"),
-        ({"termination": Termination.BLOCKED}, "not by BLOCKED"),
-        ({"termination": Termination.NONE}, "not by NONE"),
-        ({"material": "2K-1K"}, "material=.* a tuple of str"),
-        ({"material": ("\u0662K-1K",)}, "does not read like"),
-        ({"material": ("0K-1K",)}, "does not read like"),
-        ({"material": ("+-1K",)}, "does not read like"),
-        ({"resets": ("captures",)}, "Unknown reset 'captures'"),
-        ({"resets": (1,)}, "resets=.* a tuple of str"),
+        {"plies": 40.0},
+        {"plies": 0},
+        {"termination": "ENDING"},
+        {"termination": Termination.BLOCKED},
+        {"termination": Termination.NONE},
+        {"material": "2K-1K"},
+        {"material": ("\u0662K-1K",)},
+        {"material": ("0K-1K",)},
+        {"material": ("+-1K",)},
+        {"resets": ("captures",)},
+        {"resets": (1,)},
     ],
+    ids=str,
 )
-def test_draw_laws_of_wrong_types_are_refused(change, message):
+def test_draw_laws_of_wrong_types_are_refused(change):
     law = {"plies": 10, "counter": "mine", "termination": Termination.ENDING, **change}
-    with pytest.raises(ValueError, match=message):
+    (key,) = change
+    with pytest.raises(ValueError, match=f"(?i){key.removesuffix('s')}"):
         DrawLaw(**law)
 
 
