@@ -163,8 +163,10 @@ class _Group:
         full = self.rng.random() < config.full_share  # for the whole group, so that its batches stay large
         picks = (self.rng.random(self.size) * positions.counts).astype(np.int64)
         actions = positions.actions[np.arange(self.size), picks]
-        searched = np.flatnonzero(~random)
-        self.recorded[slot] = ~random & full
+        # A forced move needs no search and teaches nothing: the tree passes through such positions as well.
+        choosing = ~random & (positions.counts > 1)
+        searched = np.flatnonzero(choosing)
+        self.recorded[slot] = choosing & full
         self.colors[slot] = positions.colors
         if len(searched):
             budget, noise = (config.simulations, self.rng) if full else (config.fast_simulations, None)

@@ -100,11 +100,13 @@ class ReferenceSearch:
             self.expand(leaf)
 
     def walk(self) -> Node:
-        """From the root to a node that is proven or waits for the network; at most its last node is new."""
+        """From the root to a node that is proven or waits for the network; a single legal move is played at once."""
         node = self.root
         while not node.waiting and node.proof is None:
             race = node is self.root and self.config.kind == "gumbel"
-            edge = self.best_of_race() if race else max(node.edges, key=lambda e, n=node: self.puct(n, e))
+            forced = len(node.edges) == 1
+            best = self.best_of_race if race else lambda n=node: max(n.edges, key=lambda e: self.puct(n, e))
+            edge = node.edges[0] if forced else best()
             if edge.child is None:
                 game = node.game.copy()
                 game.step(np.array([edge.action]))
@@ -112,6 +114,8 @@ class ReferenceSearch:
                 if game.terminations[0]:
                     edge.child.waiting, edge.child.proof = False, LOSS if game.lost[0] else DRAW
                     self.prove(edge.child)
+                elif game.counts[0] == 1:
+                    edge.child.waiting, edge.child.edges = False, [Edge(int(game.actions[0, 0]), 0.0, 1.0)]
             node = edge.child
         return node
 

@@ -116,11 +116,11 @@ def test_trees_equal_the_reference(name: str) -> None:
 def test_a_difference_is_seen() -> None:
     """Guards the comparison itself."""
     positions, config = Positions.initial(RULES), SearchConfig()
-    search, result = search_all(positions, config, 30)
-    compare(search, result, 0, ReferenceSearch(config, HashEvaluator(), positions, 30))
+    search, result = search_all(positions, config, 200)
+    compare(search, result, 0, ReferenceSearch(config, HashEvaluator(), positions, 200))
     for other in (SearchConfig(c_puct=1.6), SearchConfig(fpu_reduction=0.35), SearchConfig(kind="gumbel")):
         with pytest.raises(AssertionError):
-            compare(search, result, 0, ReferenceSearch(other, HashEvaluator(), positions, 30))
+            compare(search, result, 0, ReferenceSearch(other, HashEvaluator(), positions, 200))
 
 
 @pytest.mark.parametrize("kind", ["puct", "gumbel"])
@@ -325,17 +325,33 @@ def test_sequential_halving(considered: int, budget: int) -> None:
         assert set(levels[:-1]) <= {2} and levels[-1] in (1, 2)
 
 
+def settled(position: Positions) -> tuple[Positions, int]:
+    """The first position with a choice, or the end, that forced moves lead to, and how many they are."""
+    plies = 0
+    while position.terminations[0] == 0 and position.counts[0] == 1:
+        position.step(position.actions[:, 0])
+        plies += 1
+    return position, plies
+
+
 class Bandit(HashEvaluator):
-    """Root moves with known values: the network's value of the root is exactly the mean of its policy."""
+    """Root moves with known values: the network's value of the root is exactly the mean of its policy.
+
+    The value of a move is the network's value of the position that it leads to, forced moves included.
+    """
 
     def __init__(self, root: Positions) -> None:
         super().__init__()
         self.root = root.boards[0]
         actions = root.actions[0, : root.counts[0]]
-        children = root.take(np.zeros(len(actions), int))
-        children.step(actions)
-        assert (children.terminations == 0).all()
-        self.q = -HashEvaluator().evaluate(children.boards, features(children))[1].astype(float)
+        q = []
+        for action in actions:
+            child = root.copy()
+            child.step(np.array([action]))
+            end, plies = settled(child)
+            assert end.terminations[0] == 0
+            q.append(float(HashEvaluator().evaluate(end.boards, features(end))[1][0]) * (-1) ** (plies + 1))
+        self.q = np.array(q)
         logits = super().evaluate(root.boards, features(root))[0][0, actions].astype(float)
         self.priors = np.exp(logits) / np.exp(logits).sum()
         self.mean = float(self.priors @ self.q)
@@ -416,7 +432,8 @@ def test_virtual_loss(kind: str) -> None:
         for node in range(int(trees.nodes_used[game])):
             first, count = int(trees.first_edge[game, node]), int(trees.num_edges[game, node])
             if count and trees.proven[game, node] == tree.UNKNOWN:
-                assert trees.visits[game, node] == 1 + trees.edge_visits[game, first : first + count].sum()
+                own = int(node == 0 or count > 1)  # forced nodes are not evaluated
+                assert trees.visits[game, node] == own + trees.edge_visits[game, first : first + count].sum()
     # far fewer calls of the network than simulations
     assert len(search.evaluator.batches) < 0.3 * 200  # type: ignore[attr-defined]
 
@@ -493,3 +510,39 @@ def test_what_cannot_be_searched_is_refused() -> None:
     for wrong in ({"kind": "uct"}, {"c_puct": -1.0}, {"considered": 1}, {"leaves_per_tree": 0}):
         with pytest.raises(ValueError, match=f"search.{next(iter(wrong))}"):
             SearchConfig(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["puct", "gumbel"])
+def test_forced_moves_are_passed_through(kind: str) -> None:
+    """The network is asked about positions with a choice only (and roots); the chain of forced moves costs nothing."""
+
+    class Watching(HashEvaluator):
+        def evaluate(self, boards: np.ndarray, features: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            leaves = search._leaves
+            pairs = zip(leaves.game[: len(boards)].tolist(), leaves.node[: len(boards)].tolist(), strict=True)
+            asked.extend(int(search.trees.num_edges[pair]) for pair in pairs if pair[1])
+            return super().evaluate(boards, features)
+
+    positions, asked = everything(), []
+    search = Search(RULES, Watching(), SearchConfig(kind=kind), len(positions), 100)
+    result = search.run(positions, 100)
+    assert len(asked) > 1000 and min(asked) > 1
+    trees = search.trees
+    used = np.arange(trees.state.shape[1]) < trees.nodes_used[:, None]
+    forced = used & (trees.num_edges == 1)
+    forced[:, 0] = False
+    assert forced.sum() > 500 and (trees.state[forced] == tree.READY).all()
+    assert (result.visits.sum(axis=1) == result.simulations).all()
+
+
+def test_forced_moves_leave_room_for_the_simulations() -> None:
+    """A pool too small for all forced nodes: they are evaluated like others then, and no simulation is lost."""
+    positions = everything()
+    search = Search(RULES, HashEvaluator(), SearchConfig(), len(positions), 100)
+    names = ("boards", "counters", "keys", "reversible", "plies", "repetitions", "parent", "parent_edge", "first_edge",
+             "num_edges", "visits", "value", "net_value", "proven", "state")  # fmt: skip
+    search.trees = search.trees._replace(**{name: getattr(search.trees, name)[:, :105].copy() for name in names})
+    result = search.run(positions, 100)
+    assert (search.trees.nodes_used <= 105).all() and (search.trees.nodes_used > 100).any()
+    assert ((result.simulations == 100) | (result.proven != tree.UNKNOWN)).all()
+    assert (result.visits.sum(axis=1) == result.simulations).all() and (search.trees.in_flight == 0).all()

@@ -13,7 +13,7 @@ from damas_env.termination import Termination
 from damas_rl import records, selfplay
 from damas_rl.records import Records
 from damas_rl.search.mcts import Search, SearchConfig, SearchResult
-from damas_rl.selfplay import SelfPlay, SelfPlayBatch, SelfPlayConfig
+from damas_rl.selfplay import FinishedGame, SelfPlay, SelfPlayBatch, SelfPlayConfig
 from search_cases import RULES, HashEvaluator
 
 SMALL = SelfPlayConfig(games=12, groups=3, threads=1, simulations=6, fast_simulations=3, random_plies=6)
@@ -47,11 +47,21 @@ def same(a: SelfPlayBatch, b: SelfPlayBatch) -> bool:
     return a.games == b.games and all(x.shape == y.shape and (x == y).all() for x, y in columns)
 
 
-def split(batch: SelfPlayBatch, plies: list[int]) -> list[Records]:
-    """The records of each finished game; ``plies`` = how many it has."""
-    assert len(batch.records.z) == sum(plies)
-    ends = np.cumsum(plies)
-    return [Records(*(column[end - n : end] for column in batch.records)) for end, n in zip(ends, plies, strict=True)]
+def split(batch: SelfPlayBatch, counts: list[int]) -> list[Records]:
+    """The records of each finished game; ``counts`` = how many it has."""
+    assert len(batch.records.z) == sum(counts)
+    ends = np.cumsum(counts)
+    return [Records(*(column[end - n : end] for column in batch.records)) for end, n in zip(ends, counts, strict=True)]
+
+
+def choices(game: FinishedGame) -> list[Positions]:
+    """The positions of a game, after its opening, in which there was more than one legal move."""
+    return [position for position in replay(game.actions)[0][game.opening :] if position.counts[0] > 1]
+
+
+def by_game(batch: SelfPlayBatch) -> list[Records]:
+    """The records of each finished game: a row for each of its choices."""
+    return split(batch, [len(choices(game)) for game in batch.games])
 
 
 def replay(actions: tuple[int, ...]) -> tuple[list[Positions], int, Termination]:
@@ -68,12 +78,12 @@ def replay(actions: tuple[int, ...]) -> tuple[list[Positions], int, Termination]
 def test_records_are_those_of_the_games(kind: str) -> None:
     batch = played(kind)
     results = {0: 0, 1: 0, -1: 0}
-    for game, rows in zip(batch.games, split(batch, [g.plies - g.opening for g in batch.games]), strict=True):
-        positions, winner, termination = replay(game.actions)
+    for game, rows in zip(batch.games, by_game(batch), strict=True):
+        _, winner, termination = replay(game.actions)
         assert (len(game.actions), winner, termination) == (game.plies, game.winner, game.termination)
         assert termination != Termination.NONE
         results[winner] += 1
-        for row, position in enumerate(positions[game.opening :]):
+        for row, position in enumerate(choices(game)):
             assert (rows.boards[row] == position.boards[0]).all()
             assert (rows.features[row] == features(position)[0]).all()
             assert rows.plies_left[row] == game.plies - position.plies[0]
@@ -94,12 +104,11 @@ def test_records_are_those_of_the_games(kind: str) -> None:
 
 
 def test_the_last_ply_of_a_won_game() -> None:
-    """The winner makes the last move, and its last search has seen the win: value +1 for it."""
+    """The winner makes the last move, and where it had a choice its search has seen the win: value +1 for it."""
     batch = played("puct")
-    wins = [g for g in batch.games if g.winner >= 0]
-    rows = split(batch, [g.plies - g.opening for g in batch.games])
-    last = [(r.z[-1], r.plies_left[-1], r.q[-1]) for g, r in zip(batch.games, rows, strict=True) if g.winner >= 0]
-    assert len(wins) >= 4
+    pairs = [(g, r) for g, r in zip(batch.games, by_game(batch), strict=True) if g.winner >= 0]
+    last = [(r.z[-1], r.plies_left[-1], r.q[-1]) for g, r in pairs if replay(g.actions)[0][-1].counts[0] > 1]
+    assert len(pairs) >= 4 and len(last) >= 2
     assert all(z == 1 and left == 1 for z, left, _ in last)
     assert np.mean([q == 1.0 for *_, q in last]) > 0.5
 
@@ -109,7 +118,8 @@ def test_openings_are_random_and_not_recorded() -> None:
     assert min(openings) == 0 and max(openings) == SMALL.random_plies and len(openings) >= 5
     none = play(SelfPlayConfig(games=12, groups=3, threads=1, simulations=3, random_plies=0))
     assert {game.opening for game in none.games} == {0}
-    assert len(none.records.z) == sum(game.plies for game in none.games)
+    assert len(none.records.z) == sum(len(choices(game)) for game in none.games)
+    assert len(none.records.z) < sum(game.plies for game in none.games)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -195,7 +205,7 @@ def test_playout_cap_records_full_searches_only(kind: str, monkeypatch: pytest.M
     rows = [(boards.tobytes(), extra.tobytes()) for boards, extra in zip(*batch.records[:2], strict=True)]
     next_row = certain = 0
     for game in batch.games:
-        for position in replay(game.actions)[0][game.opening :]:
+        for position in choices(game):
             key = position.boards[0].tobytes(), features(position)[0].tobytes()
             left = game.plies - position.plies[0]
             recorded = next_row < len(rows) and rows[next_row] == key and batch.records.plies_left[next_row] == left
@@ -203,7 +213,7 @@ def test_playout_cap_records_full_searches_only(kind: str, monkeypatch: pytest.M
             certain += (key in full) != (key in fast)
             next_row += recorded
     assert next_row == len(rows) > 50
-    assert certain > 0.9 * sum(game.plies - game.opening for game in batch.games)
+    assert certain > 0.9 * sum(len(choices(game)) for game in batch.games)
 
 
 def test_moves_are_sampled_early_and_chosen_later() -> None:
@@ -228,12 +238,12 @@ def test_long_games_keep_their_last_plies(monkeypatch: pytest.MonkeyPatch) -> No
     assert [(g.plies, g.opening, g.winner, g.termination) for g in batch.games] == [
         (g.plies, g.opening, g.winner, g.termination) for g in whole.games
     ]
-    kept = split(batch, [min(g.plies - g.opening, 32) for g in batch.games])
-    full = split(whole, [g.plies - g.opening for g in whole.games])
+    full = by_game(whole)
+    kept = split(batch, [int((rows.plies_left <= 32).sum()) for rows in full])
     for game, short, long, complete in zip(batch.games, kept, full, whole.games, strict=True):
         assert game.actions == (complete.actions if game.plies <= 32 else ())
         for column, wanted in zip(short, long, strict=True):
-            assert (column == wanted[-32:]).all()
+            assert (column == wanted[long.plies_left <= 32]).all()
     assert any(game.plies > 32 for game in batch.games)
 
 

@@ -121,7 +121,7 @@ class Search:
         self.simulations = simulations
         self.stats = SearchStats()
         considered = min(config.considered, rules.max_moves)
-        self.trees = tree.new_trees(rules, games, simulations + 2)
+        self.trees = tree.new_trees(rules, games, simulations)
         self._leaves = tree.new_leaves(games * config.leaves_per_tree)
         self._features = np.zeros((len(self._leaves.game), NUM_FEATURES), dtype=np.float32)
         self._scales = tree.Scales(

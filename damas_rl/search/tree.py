@@ -8,6 +8,9 @@ a node is created; their priors follow when the network has answered. Values:
 * A proof (``proven``) is for the side to move in the node: a node with a lost child is won; a node all of whose
   children are proven takes the best of them (Winands, Björnsson and Saito, "Monte-Carlo Tree Search Solver", 2008).
 
+A position with a single legal move is not worth a question to the network: its value is that of what follows. A new
+node of that kind (a *forced* node) is passed through, and the simulation goes on to the first position with a choice.
+
 Draw counters and repetitions are those of the real path: each node knows its ancestors and the game's history before
 the root, so nothing is shared between transpositions that the rules would treat differently.
 """
@@ -38,7 +41,8 @@ class Trees(NamedTuple):
             the last capture or man move. plies: int32[G, N]. repetitions: int8[G, N].
         parent: int32[G, N], -1 at the root. parent_edge: int32[G, N]. first_edge: int32[G, N].
             num_edges: int16[G, N]. visits: int32[G, N], completed simulations through the node, its own evaluation
-            included. value: float64[G, N]. net_value: float32[G, N]. proven: int8[G, N]. state: int8[G, N].
+            included (forced nodes have none). value: float64[G, N]. net_value: float32[G, N]. proven: int8[G, N].
+            state: int8[G, N].
         move: uint64[G, E]. action: int16[G, E]. prior: float32[G, E]. logit: float32[G, E].
             edge_visits: int32[G, E]. edge_value: float64[G, E]. child: int32[G, E], -1 = none.
             in_flight: int16[G, E], simulations that wait for the network (virtual loss).
@@ -105,9 +109,13 @@ class Scales(NamedTuple):
     c_scale: float
 
 
-def new_trees(rules: RuleSet, games: int, nodes: int) -> Trees:
-    """Empty pools; about 600 bytes a node with its edges."""
-    edges = 14 * nodes + rules.max_moves
+def new_trees(rules: RuleSet, games: int, simulations: int) -> Trees:
+    """Empty pools; about 900 bytes for each simulation.
+
+    There is room for a node that waits for the network in each simulation, and as much for forced ones.
+    """
+    nodes = 2 + 3 * simulations
+    edges = 14 * (2 + simulations) + rules.max_moves
     pools = {
         "boards": ((nodes, 4), np.uint64), "counters": ((nodes, MAX_COUNTERS), np.int16), "keys": ((nodes,), np.uint64),
         "reversible": ((nodes,), np.int16), "plies": ((nodes,), np.int32), "repetitions": ((nodes,), np.int8),
@@ -408,8 +416,23 @@ def _grow(spec, tables, trees, game, node, edge, moves, stack):
 
 
 @kernel
+def _pass_through(trees, game, node):
+    """True if a new node is forced; it needs no answer of the network then.
+
+    False too if its successor would take the place of a node that the other simulations may need.
+    """
+    needed = trees.budget[game] - trees.simulations[game]
+    if trees.num_edges[game, node] != 1 or trees.nodes_used[game] + needed > trees.state.shape[1]:
+        return False
+    trees.state[game, node], trees.net_value[game, node] = READY, 0.0
+    edge = trees.first_edge[game, node]
+    trees.prior[game, edge], trees.logit[game, edge] = 1.0, 0.0
+    return True
+
+
+@kernel
 def _simulate(spec, tables, trees, scales, game, moves, stack):
-    """Walks from the root to a node that needs the network and returns it.
+    """Walks from the root to a node that needs the network and returns it; forced nodes are passed through.
 
     Returns -1 if the walk ended in a known value, which has been backed up; -2 if it met a node that already waits
     for the network, in which case the walk has been undone.
@@ -418,6 +441,8 @@ def _simulate(spec, tables, trees, scales, game, moves, stack):
     while True:
         if node == 0 and scales.gumbel:
             edge = _choose_gumbel(trees, scales, game)
+        elif trees.num_edges[game, node] == 1:
+            edge = trees.first_edge[game, node]
         else:
             edge = _choose_puct(trees, scales, game, node)
         trees.in_flight[game, edge] += 1
@@ -428,7 +453,10 @@ def _simulate(spec, tables, trees, scales, game, moves, stack):
                 _prove(trees, game, child, LOSS if value < 0 else DRAW)
                 _back_up(trees, game, child, value)
                 return _NOBODY
-            return child
+            if not _pass_through(trees, game, child):
+                return child
+            node = child
+            continue
         node = child
         if trees.proven[game, node] != UNKNOWN:
             _back_up(trees, game, node, _proven_value(trees.proven[game, node]))
