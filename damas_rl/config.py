@@ -32,7 +32,8 @@ class TrainerConfig:
     """The loop around self-play and learning.
 
     Attributes:
-        positions_per_iteration: plies of self-play between two phases of learning.
+        positions_per_iteration: searched or random plies of self-play between two phases of learning (forced plies
+            come on top).
         replay_ratio: how often each new record is learned from, on average.
         learning_starts: records that must have been collected before learning begins.
         evaluate_minutes: minutes between two measurements against the ladder; 0 = after every iteration.

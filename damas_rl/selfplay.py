@@ -24,6 +24,9 @@ from damas_rl.search.mcts import Evaluate, Search, SearchConfig, SearchResult, S
 LONGEST_GAME = 256
 """Plies of one game that are kept; a longer game loses the records of its first plies and its move list."""
 
+_MOST_FORCED = 32
+"""Forced plies played in one step; by rules without any draw law kings might shuffle for ever."""
+
 
 @dataclass(frozen=True)
 class SelfPlayConfig:
@@ -123,8 +126,11 @@ class SelfPlayBatch:
 class _Group:
     """A batch of games that is played in step.
 
-    Rows of the games in progress are kept in rings of ``LONGEST_GAME`` steps: the row of game g at step t of the
-    group is ``rows[t % LONGEST_GAME, g]``.
+    In one step each game goes on by a ply that is random or searched, and by the forced plies that follow, so that the
+    next search finds a choice in every game.
+
+    Rows of the games in progress are kept in rings of ``LONGEST_GAME`` plies: the row of game g at ply p of the game
+    is ``rows[p % LONGEST_GAME, g]``.
     """
 
     def __init__(self, rules: RuleSet, config: SelfPlayConfig, search: SearchConfig, seed: np.random.SeedSequence):
@@ -132,7 +138,6 @@ class _Group:
         self.size = config.games // config.groups
         self.rng = np.random.Generator(np.random.PCG64(seed))
         self.positions = Positions.initial(rules, self.size)
-        self.step_number = 0
         self.opening = self.rng.integers(0, config.random_plies + 1, self.size)
         self.rows = empty_records(LONGEST_GAME, self.size)
         self.recorded = np.zeros((LONGEST_GAME, self.size), np.bool_)
@@ -140,25 +145,31 @@ class _Group:
         self.colors = np.zeros((LONGEST_GAME, self.size), np.int8)
         self.search: Search | None = None
 
-    def run(self, evaluator: Evaluate, steps: int) -> tuple[list[Records], list[FinishedGame], SearchStats]:
-        """Plays ``steps`` plies in every game; finished games are replaced by new ones."""
+    def run(self, evaluator: Evaluate, steps: int) -> tuple[list[Records], list[FinishedGame], int, SearchStats]:
+        """Runs ``steps`` steps; finished games are replaced by new ones.
+
+        Returns:
+            records and summaries of the finished games, plies played, costs.
+        """
         if self.search is None:
             most = max(self.config.simulations, self.config.fast_simulations)
             self.search = Search(self.rules, evaluator, self.search_config, self.size, most)
         self.search.evaluator, self.search.stats = evaluator, SearchStats()
         records: list[Records] = []
         games: list[FinishedGame] = []
+        plies = 0
         for _ in range(steps):
-            self._step(self.search)
+            plies += self._step(self.search)
             for game in np.flatnonzero(self.positions.terminations):
                 part, finished = self._finish(int(game))
                 records.append(part)
                 games.append(finished)
             self._restart(self.positions.terminations != 0)
-        return records, games, self.search.stats
+        return records, games, plies, self.search.stats
 
-    def _step(self, search: Search) -> None:
-        positions, config, slot = self.positions, self.config, self.step_number % LONGEST_GAME
+    def _step(self, search: Search) -> int:
+        """Returns the plies played, of all games together."""
+        positions, config = self.positions, self.config
         random = positions.plies < self.opening
         full = self.rng.random() < config.full_share  # for the whole group, so that its batches stay large
         picks = (self.rng.random(self.size) * positions.counts).astype(np.int64)
@@ -166,16 +177,31 @@ class _Group:
         # A forced move needs no search and teaches nothing: the tree passes through such positions as well.
         choosing = ~random & (positions.counts > 1)
         searched = np.flatnonzero(choosing)
-        self.recorded[slot] = choosing & full
-        self.colors[slot] = positions.colors
         if len(searched):
             budget, noise = (config.simulations, self.rng) if full else (config.fast_simulations, None)
             result = search.run(positions.take(searched), budget, noise)
             actions[searched] = self._pick(result, positions.plies[searched] - self.opening[searched])
-            self._record(slot, searched, result)
-        self.played[slot] = actions
-        positions.step(actions)
-        self.step_number += 1
+            self._record(searched, result)
+        self._play(np.arange(self.size), actions, choosing & full)
+        plies = self.size
+        for _ in range(_MOST_FORCED):
+            forced = (positions.counts == 1) & (positions.terminations == 0) & (positions.plies >= self.opening)
+            games = np.flatnonzero(forced)
+            if not len(games):
+                break
+            self._play(games, positions.actions[games, 0], np.zeros(len(games), np.bool_))
+            plies += len(games)
+        return plies
+
+    def _play(self, games: NDArray[np.int64], moves: NDArray[np.int16], recorded: NDArray[np.bool_]) -> None:
+        """Plays a ply in some games."""
+        slots = self.positions.plies[games] % LONGEST_GAME
+        self.recorded[slots, games] = recorded
+        self.colors[slots, games] = self.positions.colors[games]
+        self.played[slots, games] = moves
+        actions, going_on = np.full(self.size, -1, np.int16), np.zeros(self.size, np.bool_)
+        actions[games], going_on[games] = moves, True
+        self.positions.step(actions, going_on)
 
     def _pick(self, result: SearchResult, plies: NDArray[np.int32]) -> NDArray[np.int16]:
         """The moves to play; PUCT samples by visit counts early in a game, Gumbel noise needs no sampling."""
@@ -187,21 +213,21 @@ class _Group:
         early = plies < self.config.temperature_plies
         return np.where(early, result.actions[np.arange(len(plies)), sampled], result.choice)
 
-    def _record(self, slot: int, games: NDArray[np.int64], result: SearchResult) -> None:
-        rows = self.rows
-        rows.boards[slot] = self.positions.boards
-        rows.features[slot] = features(self.positions)
+    def _record(self, games: NDArray[np.int64], result: SearchResult) -> None:
+        rows, slots = self.rows, self.positions.plies[games] % LONGEST_GAME
+        rows.boards[slots, games] = self.positions.boards[games]
+        rows.features[slots, games] = features(self.positions)[games]
         order = np.argsort(-result.policy, axis=1, kind="stable")[:, :POLICY_WIDTH]
         shares = np.take_along_axis(result.policy, order, axis=1)
-        rows.actions[slot, games] = np.where(shares > 0, np.take_along_axis(result.actions, order, axis=1), -1)
-        rows.policy[slot, games] = shares / shares.sum(axis=1, keepdims=True)
-        rows.q[slot, games] = result.value
+        rows.actions[slots, games] = np.where(shares > 0, np.take_along_axis(result.actions, order, axis=1), -1)
+        rows.policy[slots, games] = shares / shares.sum(axis=1, keepdims=True)
+        rows.q[slots, games] = result.value
 
     def _finish(self, game: int) -> tuple[Records, FinishedGame]:
         """Records and summary of a finished game."""
         length = int(self.positions.plies[game])
-        steps = np.arange(max(0, self.step_number - min(length, LONGEST_GAME)), self.step_number)
-        slots = steps % LONGEST_GAME
+        plies = np.arange(max(0, length - LONGEST_GAME), length)
+        slots = plies % LONGEST_GAME
         winner = int(self.positions.winners()[game])
         finished = FinishedGame(
             length,
@@ -211,11 +237,11 @@ class _Group:
             winner,
         )
         kept = self.recorded[slots, game]
-        steps, slots = steps[kept], slots[kept]
+        plies, slots = plies[kept], slots[kept]
         part = Records(*(column[slots, game] for column in self.rows))
         if winner >= 0:
             part.z[:] = np.where(self.colors[slots, game] == winner, 1, -1)
-        part.plies_left[:] = self.step_number - steps
+        part.plies_left[:] = length - plies
         return part, finished
 
     def _restart(self, done: NDArray[np.bool_]) -> None:
@@ -231,8 +257,7 @@ class _Group:
         arrays |= {f"rows.{name}": column for name, column in self.rows._asdict().items()}
         arrays |= {name: getattr(self, name) for name in self._RINGS}
         copies = {name: array.copy() for name, array in arrays.items()}
-        return {**copies, "opening": self.opening.copy(), "step_number": self.step_number,
-                "rng": self.rng.bit_generator.state}  # fmt: skip
+        return {**copies, "opening": self.opening.copy(), "rng": self.rng.bit_generator.state}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Takes up games in progress."""
@@ -243,7 +268,6 @@ class _Group:
         for name in self._RINGS:
             getattr(self, name)[:] = state[name]
         self.opening = np.array(state["opening"])
-        self.step_number = int(state["step_number"])
         self.rng.bit_generator.state = state["rng"]
 
 
@@ -263,20 +287,21 @@ class SelfPlay:
     def run(
         self, evaluator: Evaluate, positions_target: int, progress: Callable[[int], None] | None = None
     ) -> SelfPlayBatch:
-        """Plays about ``positions_target`` plies, the same number in every game.
+        """Plays about ``positions_target`` plies, the same number of steps in every game.
 
         Args:
             evaluator: current network; called from several threads at once.
-            positions_target: plies over all games.
-            progress: called with the plies of each group that has finished.
+            positions_target: searched or random plies over all games; forced plies come on top.
+            progress: called with the share of each group that has finished, in plies of ``positions_target``.
         """
         started = time.perf_counter()
         steps = max(1, round(positions_target / self.config.games))
         jobs = [self._pool.submit(group.run, evaluator, steps) for group in self.groups]
-        batch = SelfPlayBatch(empty_records(0), [], steps * self.config.games, 0.0)
+        batch = SelfPlayBatch(empty_records(0), [], 0, 0.0)
         parts: list[Records] = []
         for group, job in zip(self.groups, jobs, strict=True):
-            records, games, stats = job.result()
+            records, games, plies, stats = job.result()
+            batch.plies += plies
             parts += records
             batch.games += games
             batch.search.add(stats)
