@@ -90,7 +90,7 @@ def test_a_run_leaves_what_it_promises(finished):
     assert [event["iteration"] for event in events if event["kind"] == "iteration"] == [1, 2, 3, 4, 5, 6]
     assert [event["iteration"] for event in events if event["kind"] == "ladder"] == [1, 2, 3, 4, 5, 6]
     last = iterations(finished)[-1]
-    assert last["learner"]["steps"] > 0 and last["total"]["positions"] == 6 * 640
+    assert last["learner"]["steps"] > 0 and 6 * 640 < last["total"]["positions"] < 6 * 1000
     assert all(math.isfinite(value) for value in last["learner"].values())
     assert any(finished.joinpath("tb").iterdir())
     assert len(numbered(finished / "checkpoints")) == 3
