@@ -155,6 +155,7 @@ class Trainer:
         plies = iter((False, False))
         arena = replace(self.config.arena, ladder=("random", "alphabeta:depth=1"), simulations=1)
         run_ladder(self.evaluator, self.rules, arena, 2, 0, stop=lambda: next(plies, True))
+        self._clock = time.monotonic()
         self._phase("measuring the network's own speed")
         batch = self.config.selfplay.games // self.config.selfplay.groups * self.config.search.leaves_per_tree
         self._raw_speed = raw_evaluations_per_second(self.evaluator, self.rules, batch, self.selfplay.threads)
