@@ -117,6 +117,9 @@ def _saved_config(content: Mapping[str, Any], path: Path) -> RunConfig:
     """The configuration in a checkpoint; ``path`` is for messages."""
     if content.get("kind") != "checkpoint":
         raise CheckpointError(f"{path} holds no run that can go on, only a network or less.")
+    counts = content.get("counts")
+    if not isinstance(counts, Mapping) or counts.get("iteration") != int(path.stem.rpartition("-")[2]):
+        raise CheckpointError(f"{path} does not hold the iteration that its name tells; give it its old name again.")
     saved = content.get("config")
     try:
         if isinstance(saved, Mapping):

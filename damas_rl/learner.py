@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from damas_rl import saved
 from damas_rl.networks import PolicyValueNet, choose_device
 from damas_rl.networks.base import MOVES_LEFT_SCALE
 from damas_rl.networks.evaluator import choose_dtype, use_threads
@@ -218,14 +219,33 @@ class Learner:
         """Restores :meth:`state_dict`; weight decay and learning rate are those of this learner's own configuration.
 
         Raises:
-            ValueError, RuntimeError: the state belongs to another network.
+            SavedError: the state belongs to another network, or to none; nothing has changed then.
         """
+        self.check_state_dict(state)
         self.net.load_state_dict(state["net"])
         self.averaged.load_state_dict(state["averaged"])
-        self._optimizer.load_state_dict(copy.deepcopy(state["optimizer"]))
-        for group, decay in zip(self._optimizer.param_groups, (self.config.weight_decay, 0.0), strict=True):
-            group["weight_decay"] = decay
-        self.steps = int(state["steps"])
+        own = self._optimizer.state_dict()["param_groups"]
+        self._optimizer.load_state_dict({"state": copy.deepcopy(state["optimizer"]["state"]), "param_groups": own})
+        self.steps = state["steps"]
+
+    def check_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Refuses what :meth:`load_state_dict` would refuse, and changes nothing."""
+        for name, net in (("net", self.net), ("averaged", self.averaged)):
+            saved.check_weights(saved.part(state, name, "the learner"), name, net.state_dict())
+        steps = saved.whole(state, "steps")
+        moments = saved.part(saved.part(state, "optimizer", "the learner"), "state", "the optimiser")
+        # The optimiser numbers the parameters in the order of its groups, and knows nothing of them before it begins.
+        parameters = [weights for group in self._optimizer.param_groups for weights in group["params"]]
+        wanted = set(range(len(parameters))) if steps else set()
+        if not isinstance(moments, Mapping) or set(moments) != wanted:
+            raise saved.SavedError(f"The optimiser does not hold what {steps} steps with this network would leave.")
+        for number in wanted:
+            for name in ("step", "exp_avg", "exp_avg_sq"):
+                moment = saved.part(moments[number], name, f"the optimiser's state of weights {number}")
+                like = torch.tensor(0.0) if name == "step" else parameters[number]
+                saved.check_tensor(moment, name, like)
+                if name != "exp_avg" and (moment < 0).any():
+                    raise saved.SavedError(f"The optimiser's {name} of weights {number} is below 0.")
 
     def losses(self, batch: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """Weighted mean losses of a batch.

@@ -12,6 +12,7 @@ from damas_env.kernel import Spec, kernel, popcount
 from damas_env.movegen import STACK_SHAPE, generate
 from damas_env.position import in_chunks
 from damas_env.rules import RuleSet
+from damas_rl import saved
 from damas_rl.records import Records, empty_records
 
 
@@ -214,10 +215,21 @@ class ReplayBuffer:
         """Restores :meth:`state_dict`; rows that this buffer has no room for are left out, oldest first.
 
         Raises:
-            ValueError: the state has other columns.
+            SavedError: it is no such state; nothing has changed then.
         """
-        if set(state["rows"]) != set(Records._fields):
-            raise ValueError(f"The saved replay buffer holds {sorted(state['rows'])}, not {sorted(Records._fields)}.")
-        self.added, self._held = int(state["added"]) - len(state["rows"]["z"]), 0
-        self.add(Records(**state["rows"]))
-        self.sampled = int(state["sampled"])
+        records, added, sampled = self._read_state(state)
+        self.added, self._held = added - len(records.z), 0
+        self.add(records)
+        self.sampled = sampled
+
+    def check_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Refuses what :meth:`load_state_dict` would refuse, and changes nothing."""
+        self._read_state(state)
+
+    def _read_state(self, state: Mapping[str, Any]) -> tuple[Records, int, int]:
+        """Records, ``added`` and ``sampled`` of a saved buffer."""
+        rows = saved.part(state, "rows", "the replay buffer")
+        size = np.shape(saved.part(rows, "z", "the rows of the replay buffer"))
+        records = saved.records_of(rows, "", size[:1])
+        saved.check_records(records, self.rules)
+        return records, saved.whole(state, "added", len(records.z)), saved.whole(state, "sampled")

@@ -14,12 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from damas_env.errors import shown
 from damas_env.observation import features
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
 from damas_env.termination import Termination
+from damas_rl import saved
 from damas_rl.records import POLICY_WIDTH, Records, concatenate, empty_records
 from damas_rl.search.mcts import Evaluate, Search, SearchConfig, SearchResult, SearchStats
+
+MOST_RANDOM_PLIES = 100
+"""Random plies at the start of a game."""
 
 LONGEST_GAME = 256
 """Plies of one game that are kept; a longer game loses the records of its first plies and its move list."""
@@ -58,7 +63,7 @@ class SelfPlayConfig:
     def __post_init__(self) -> None:
         for key, low, high in (
             ("games", 1, 1 << 20), ("groups", 1, 1024), ("threads", 0, 1024), ("simulations", 1, 1 << 16),
-            ("fast_simulations", 1, 1 << 16), ("full_share", 1e-3, 1.0), ("random_plies", 0, 100),
+            ("fast_simulations", 1, 1 << 16), ("full_share", 1e-3, 1.0), ("random_plies", 0, MOST_RANDOM_PLIES),
             ("temperature", 1e-2, 100.0), ("temperature_plies", 0, 10_000),
         ):  # fmt: skip
             if not low <= getattr(self, key) <= high:
@@ -259,8 +264,27 @@ class _Group:
         copies = {name: array.copy() for name, array in arrays.items()}
         return {**copies, "opening": self.opening.copy(), "rng": self.rng.bit_generator.state}
 
+    def check_state_dict(self, state: dict[str, Any]) -> None:
+        """Refuses (SavedError) games that self-play cannot have left in progress; changes nothing."""
+        saved.generator(state, "rng")
+        opening = saved.array(state, "opening", self.opening)
+        saved.within("opening", opening, 0, MOST_RANDOM_PLIES)
+        positions = Positions(self.rules, self.size)
+        for name in Positions.ARRAYS:
+            setattr(positions, name, saved.array(state, f"positions.{name}", getattr(positions, name)))
+        rings = {name: saved.array(state, name, getattr(self, name)) for name in self._RINGS}
+        rows = saved.records_of(state, "rows.", (LONGEST_GAME, self.size))
+        saved.within("positions.colors", positions.colors, 0, 1)
+        saved.within("positions.plies", positions.plies, 0, 1 << 30)
+        saved.within("colors", rings["colors"], 0, 1)
+        saved.check_standing(positions)
+        saved.check_played(positions, rings, rows)
+        # What stands at plies that have been played may still become records.
+        alive = (np.arange(LONGEST_GAME)[:, None] < positions.plies) & rings["recorded"]
+        saved.check_records(Records(*(column[alive] for column in rows)), self.rules)
+
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Takes up games in progress."""
+        """Takes up games in progress, which :meth:`check_state_dict` has looked at."""
         for name in Positions.ARRAYS:
             getattr(self.positions, name)[:] = state[f"positions.{name}"]
         for name, column in self.rows._asdict().items():
@@ -319,13 +343,23 @@ class SelfPlay:
         """Restores :meth:`state_dict`.
 
         Raises:
-            ValueError: the state belongs to another number or size of groups.
+            ValueError: the state belongs to another number or size of groups; SavedError: it is no such state. Nothing
+                has changed then.
         """
-        groups = state["groups"]
-        if len(groups) != len(self.groups) or len(groups[0]["opening"]) != self.groups[0].size:
+        self.check_state_dict(state)
+        for group, part in zip(self.groups, state["groups"], strict=True):
+            group.load_state_dict(part)
+
+    def check_state_dict(self, state: dict[str, Any]) -> None:
+        """Refuses what :meth:`load_state_dict` would refuse, and changes nothing."""
+        groups = saved.part(state, "groups", "the self-play")
+        if not isinstance(groups, list) or not groups:
+            raise saved.SavedError(f"The groups of the self-play are {shown(groups, 30)}, not a list of groups.")
+        size = len(np.atleast_1d(saved.part(groups[0], "opening", "a group of the self-play")))
+        if len(groups) != len(self.groups) or size != self.groups[0].size:
             raise ValueError(
-                f"The saved self-play has {len(groups)} groups of {len(groups[0]['opening'])} games, this run "
+                f"The saved self-play has {len(groups)} groups of {size} games, this run "
                 f"{len(self.groups)} of {self.groups[0].size}: resume with the same selfplay.games and groups."
             )
-        for group, saved in zip(self.groups, groups, strict=True):
-            group.load_state_dict(saved)
+        for group, part in zip(self.groups, groups, strict=True):
+            group.check_state_dict(part)

@@ -7,7 +7,7 @@ same in every run, interrupted or not. Only *when* a run measures, saves and end
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ import torch
 
 from damas_env.notation import write_pdn
 from damas_env.rules import get_rules
+from damas_rl import saved
 from damas_rl.arena import run_ladder
-from damas_rl.checkpoint import network_content, save_numbered, write_checkpoint
+from damas_rl.checkpoint import network_content, rules_from, save_numbered, write_checkpoint
 from damas_rl.config import RunConfig
 from damas_rl.files import atomic_write
 from damas_rl.learner import Learner
@@ -30,6 +31,7 @@ from damas_rl.report import best_network, ladder_table, pdn_game, resume_command
 from damas_rl.rundir import RunDirectory, RunError, describe_machine
 from damas_rl.selfplay import FinishedGame, SelfPlay, SelfPlayBatch
 from damas_rl.speed import raw_evaluations_per_second
+from damas_rl.strict import build
 
 STOPPING = "stopping after this iteration"
 """What is shown in place of the phase once somebody wants the run to end."""
@@ -54,6 +56,11 @@ class Counts:
     evaluated: float = 0.0
     saved: float = 0.0
     measured: bool = False
+
+    def __post_init__(self) -> None:
+        for key, value in vars(self).items():
+            if value < 0:
+                raise ValueError(f"{key}={value} of a run is below 0.")
 
 
 class Trainer:
@@ -255,18 +262,27 @@ class Trainer:
             self.sample = []
 
     def _restore(self, content: Mapping[str, Any]) -> None:
+        """Goes on from a checkpoint, all of which is looked at before any of it is taken over."""
+        parts: dict[str, Learner | SelfPlay | ReplayBuffer]
+        parts = {"learner": self.learner, "selfplay": self.selfplay, "replay": self.replay}
         try:
-            self.learner.load_state_dict(content["learner"])
-            self.selfplay.load_state_dict(content["selfplay"])
-            self.replay.load_state_dict(content["replay"])
-            self.sampling.bit_generator.state = content["sampling"]
-            self.counts = Counts(**content["counts"])
-        except (ValueError, RuntimeError) as error:
+            if rules_from(content, self.run_directory.path) != self.rules:
+                raise saved.SavedError(f"it was made under other rules than {self.rules.name!r}.")
+            ladder, sampling = saved.check_ladder(saved.part(content, "ladder")), saved.generator(content, "sampling")
+            numbers = saved.part(content, "counts")
+            for entry in fields(Counts):
+                saved.part(numbers, entry.name, "counts")
+            counts = build(Counts, numbers, "counts")
+            for name, owner in parts.items():
+                owner.check_state_dict(saved.part(content, name))
+        except saved.SavedError as error:
+            raise RunError(f"The checkpoint holds what no run can have saved: {error}") from error
+        except ValueError as error:
             raise RunError(f"The checkpoint does not fit the configuration: {error}") from error
-        except (KeyError, TypeError, AttributeError, IndexError) as error:
-            raise RunError(f"The checkpoint is incomplete, so training cannot go on from it ({error!r}).") from error
-        self._saved_iteration = self.counts.iteration
-        self.ladder = list(content["ladder"])
+        for name, owner in parts.items():
+            owner.load_state_dict(content[name])
+        self.sampling.bit_generator.state = sampling
+        self.counts, self.ladder, self._saved_iteration = counts, ladder, counts.iteration
 
     def _network_content(self) -> dict[str, Any]:
         return network_content(self.config.network, self.learner.averaged.state_dict(), self.rules)

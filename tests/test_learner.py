@@ -13,6 +13,7 @@ from damas_rl.learner import Learner, LearnerConfig, TrainingError, legal_log_pr
 from damas_rl.networks import Evaluator, NetworkConfig, build_network
 from damas_rl.records import Records
 from damas_rl.replay import ReplayBuffer, ReplayConfig
+from damas_rl.saved import SavedError
 from learning_cases import BIG, random_positions, random_records
 
 CBD = get_rules("cbd")
@@ -269,7 +270,7 @@ def test_gpu_learns_what_the_cpu_learns():
 
 
 def test_state_of_another_network_is_refused():
-    with pytest.raises(RuntimeError):
+    with pytest.raises(SavedError, match="belong to another network"):
         learner_of("resmlp").load_state_dict(learner_of("resconv").state_dict())
 
 
