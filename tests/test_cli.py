@@ -235,6 +235,24 @@ def test_bad_pdn_reports_on_both_streams(capsys, pdn_file: Path, tmp_path: Path)
     assert status == 2 and "illegal" in out and err.count("\n") == 1
 
 
+def test_nothing_from_a_file_steers_the_terminal(capsys, tmp_path: Path) -> None:
+    """Escape sequences in tags, comments, moves and names of files are written out."""
+    path = tmp_path / "bad\x1b[2J.pdn"
+    path.write_text('[White "\x1b]0;mine\x07Ana"]\n[GameType "\x1b[31m"]\n\n1. c3-d4 \x1b[5mx *\n')
+    status, out, err = run(capsys, "pdn", str(path))
+    assert status == 2 and "\\x1b]0;" in out and "\\x1b[2J.pdn" in err
+    assert not {"\x1b", "\x07"} & {*out, *err}
+    assert "\x1b" not in refused(capsys, "moves", "--fens", "/no/\x1b[2Jsuch")
+    assert "\\x1b" in refused(capsys, "moves", "--rules", "\x1b[2J")
+    assert "\x1b" not in refused(capsys, "\x1b[2J")
+
+
+def test_undecodable_input_does_not_end_a_game() -> None:
+    played = damas("play", "--opponent", "random", "--seed", "1", input=b"22-18\n\xff\xfe\nfen\nquit\n")
+    assert played.returncode == 0 and b"Goodbye." in played.stdout and b"B:W" not in played.stderr
+    assert played.stderr == b""
+
+
 def test_pdn_is_written_again(capsys, pdn_file: Path, tmp_path: Path) -> None:
     for notation, first in (("algebraic", "1. c3-d4 d6-c5 *"), ("numeric", "1. 22-18 10-14 *")):
         out = tmp_path / f"{notation}.pdn"

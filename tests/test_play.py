@@ -156,6 +156,21 @@ def test_save_and_read_again(play, tmp_path: Path) -> None:  # type: ignore[no-u
     assert (game.fen, game.result) == ("B:W21,31:B1,5", "1-0")
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("x" * 5000, "is no name for a file"),
+        ("~no-such-user-here/x", "is no name for a file"),
+        ("a\0b", "could not be written"),
+        ("/", "is there already"),
+        ("/dev/null", "is there already"),
+    ],
+)
+def test_no_name_of_a_file_ends_the_game(play, name: str, message: str) -> None:  # type: ignore[no-untyped-def]
+    output = play("1", f"save {name}", "fen", "quit")
+    assert message in output and "W:W" in output and output.endswith("Goodbye.\n")
+
+
 def test_end_of_input_and_interruption_are_polite(play) -> None:  # type: ignore[no-untyped-def]
     output = play("22-18")
     assert output.rstrip().endswith("Goodbye.")

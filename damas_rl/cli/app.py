@@ -5,6 +5,7 @@ subcommand sets ``run``, a function of the parsed arguments that returns the exi
 """
 
 import argparse
+import contextlib
 import importlib
 import os
 import pkgutil
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import damas_env
+from damas_rl.cli.common import printable
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
@@ -47,9 +49,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         0 on success, 2 with one line on stderr for bad input, 130 if interrupted.
     """
-    for stream in (sys.stdout, sys.stderr):
+    for stream, errors in ((sys.stdout, "backslashreplace"), (sys.stderr, "backslashreplace"), (sys.stdin, "replace")):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+            with contextlib.suppress(OSError):  # standard input that has been read from stays as it is
+                stream.reconfigure(errors=errors)
     try:
         parser = build_parser()
         arguments = parser.parse_args(argv)
@@ -83,7 +86,7 @@ def _describe(error: Exception) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return printable(" ".join(text.split()))
 
 
 def _drop_output() -> None:

@@ -98,6 +98,11 @@ def push_moves(game: Game, text: str) -> Move | None:
     return last
 
 
+def printable(text: str) -> str:
+    """``text`` from a file or a command line for a terminal: what does not print, such as ESC, is written out."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
 def outcome_json(outcome: Outcome | None) -> dict[str, str | None] | None:
     """``{"termination", "winner"}``, or None while the game goes on."""
     return {"termination": outcome.termination.name, "winner": outcome.winner} if outcome else None

@@ -14,6 +14,7 @@ from damas_rl.cli.common import (
     add_rules,
     outcome_json,
     print_json,
+    printable,
     read_bytes,
     show,
 )
@@ -91,11 +92,11 @@ def _show(games: list[tuple[str, int, PdnGame]], bad: int) -> None:
 
     table = Table("file", "game", "players", "result", "plies", "report")
     for path, number, game in games:
-        players = f"{game.tags.get('White', '?')} - {game.tags.get('Black', '?')}"
+        players = printable(f"{game.tags.get('White', '?')} - {game.tags.get('Black', '?')}")
         report = "[green]legal[/green]"
         if game.error:
-            report = f"[red]line {game.error.line}, ply {game.error.ply}: {escape(game.error.reason)}[/red]"
-        report = "\n".join((report, *map(escape, game.notes)))
+            report = f"[red]line {game.error.line}, ply {game.error.ply}: {escape(printable(game.error.reason))}[/red]"
+        report = "\n".join((report, *(escape(printable(note)) for note in game.notes)))
         plies = str(len(game.moves))
-        table.add_row(escape(path), str(number), escape(players), escape(game.result), plies, report)
+        table.add_row(escape(printable(path)), str(number), escape(players), escape(game.result), plies, report)
     show(table, f"{len(games) - bad} of {len(games)} games are legal to the end")

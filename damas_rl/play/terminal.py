@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from damas_env import render
+from damas_env.errors import shown
 from damas_env.game import Game
 from damas_env.notation import Move, PdnGame, result_of, write_pdn
 from damas_env.termination import Outcome, Termination
@@ -245,8 +246,13 @@ class TerminalGame:
         if not name:
             self._warn("Say where: save FILE.")
             return
-        path = Path(name).expanduser()
-        if path.exists() and path != self._saved:
+        try:
+            path = Path(name).expanduser()
+            taken = path.exists() and path != self._saved
+        except (OSError, RuntimeError):  # too long a name, no such user
+            self._warn(f"{shown(name)} is no name for a file: choose another one.")
+            return
+        if taken:
             self._warn(f"{path} is there already: choose another name.")
             return
         names = {self.color: "You", "B" if self.color == "W" else "W": self.opponent.name}
@@ -260,8 +266,9 @@ class TerminalGame:
         game = PdnGame(self.game.rules, list(self.game.moves), tags, result, self._start)
         try:
             atomic_write(path, [write_pdn([game]).encode()])
-        except OSError as error:
-            self._warn(f"{path} could not be written: {why(error)}.")
+        except (OSError, ValueError) as error:
+            reason = why(error) if isinstance(error, OSError) else str(error)
+            self._warn(f"{shown(name)} could not be written: {reason}.")
             return
         self._saved = path
         self._say(f"The game is in {escape(str(path))}.")
