@@ -1,10 +1,11 @@
-"""Compares the rules core with the reference, position by position: legal moves, promotions and successors.
+"""Compares the rules core with the reference: legal moves, promotions and successors of positions, and whole games.
 
 Shared by the tests and by `benchmarks/crosscheck.py`. Positions travel as reference states; the only thing taken
 from the core is where it keeps each square (`damas_env.board`), to put a state in and to read moves out.
 """
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,11 +14,14 @@ import numpy as np
 
 from damas_env.board import GEOMETRY
 from damas_env.position import Positions
+from damas_env.termination import Termination
+from reference_draws import SYSTEMS, ReferenceGame
 from reference_rules import RefMove, State, Variant, load_variants
 
 VARIANTS = load_variants()
 BRAZILIAN = VARIANTS["brazilian"]
-RULES_OF_VARIANT = {"brazilian": "cbd"}
+RULES_OF_VARIANT = {system.variant: name for name, system in reversed(SYSTEMS.items())}
+"""For each variant of the reference the first rule set that moves like it."""
 
 
 def number_to_bit(variant: Variant, white: bool) -> dict[int, int]:
@@ -50,18 +54,25 @@ def to_boards(state: State) -> tuple[int, int, int, int]:
     return (*white, *black) if state.white else (*black, *white)
 
 
-def to_positions(states: list[State]) -> Positions:
-    """The states as one batch of the core, each as a game that was set up there."""
+def to_positions(states: list[State], rules: str | None = None) -> Positions:
+    """The states as one batch of the core, each as a game that was set up there (under the rules of their variant)."""
     boards = np.array([to_boards(state) for state in states], dtype=np.uint64).reshape(-1, 4)
     colors = np.array([0 if state.white else 1 for state in states], dtype=np.int8)
-    return Positions.from_boards(RULES_OF_VARIANT[states[0].variant.name], boards, colors)
+    return Positions.from_boards(rules or RULES_OF_VARIANT[states[0].variant.name], boards, colors)
 
 
 class Decoder:
-    """Move codes of the core -> moves of the reference (8x8 boards, where the captured set is plain bits)."""
+    """Move codes of the core -> moves of the reference.
+
+    The captured set is plain bits, on 10x10 without those that no square has.
+    """
 
     def __init__(self, variant: Variant) -> None:
         self.numbers = _layouts(variant.name)[1]
+        self.captured = {
+            white: dict(enumerate(numbers[bit] for bit in sorted(numbers))) if variant.size == 10 else numbers
+            for white, numbers in self.numbers.items()
+        }
         self._sets: dict[tuple[bool, int], tuple[int, ...]] = {}
 
     def move(self, code: int, white: bool) -> RefMove:
@@ -69,7 +80,8 @@ class Decoder:
         captured = (code & ((1 << 52) - 1)) >> 1
         key = (white, captured)
         if key not in self._sets:
-            self._sets[key] = tuple(sorted(numbers[bit] for bit in range(52) if captured >> bit & 1))
+            victims = self.captured[white]
+            self._sets[key] = tuple(sorted(victims[bit] for bit in range(52) if captured >> bit & 1))
         return RefMove(numbers[code >> 58], numbers[code >> 52 & 63], self._sets[key], bool(code & 1))
 
     def legal(self, positions: Positions, index: int) -> list[RefMove]:
@@ -209,10 +221,90 @@ def compare(batch: list[tuple[State, list[RefMove]]]) -> Report:
     return report
 
 
-def compare_mixed(seed: int, count: int, chunk: int = 2000) -> Report:
+def compare_mixed(seed: int, count: int, variant: str = "brazilian", chunk: int = 2000) -> Report:
     """Compares `count` mixed positions; a function of the module, so that processes can run it."""
     report = Report()
-    source = mixed_positions(seed, count)
+    source = mixed_positions(seed, count, VARIANTS[variant])
     while batch := [pair for _, pair in zip(range(chunk), source, strict=False)]:
         report.add(compare(batch))
+    return report
+
+
+# Whole games ----------------------------------------------------------------------------------------------
+
+
+def ending_setup(rng: random.Random, variant: Variant = BRAZILIAN) -> State:
+    """1 to 3 pieces a side (now and then 4 or 5), mostly kings, often on the main diagonal."""
+    pieces: dict[tuple[int, int], str] = {}
+    for letter in ("w", "b"):
+        for _ in range(rng.randint(1, 3) if rng.random() < 0.8 else rng.randint(4, 5)):
+            free = [square for square in variant.squares if square not in pieces]
+            long = [square for square in free if variant.on_main_diagonal(square)]
+            square = rng.choice(long if rng.random() < 0.3 and long else free)
+            crowning = square[1] == variant.crowning_rank(letter == "w")
+            pieces[square] = letter.upper() if crowning or rng.random() < 0.75 else letter
+    return State(variant, pieces, rng.random() < 0.5)
+
+
+def _gives_something_away(state: State, move: RefMove) -> bool:
+    return any(answer.captures for answer in state.play(move).legal_moves())
+
+
+@dataclass
+class GamesReport:
+    """What games played in lock-step came to, and every disagreement as one line of text."""
+
+    plies: int = 0
+    endings: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+
+
+def compare_games(rules: str, starts: list[State], rng: random.Random) -> GamesReport:
+    """Plays random games in the core and in the reference at once; compares how each stands after every ply.
+
+    Terminations, winners, counters, repetitions and plies are compared. A game ends at its first disagreement.
+    """
+    report = GamesReport()
+    games = [ReferenceGame(state, SYSTEMS[rules]) for state in starts]
+    positions = to_positions(starts, rules)
+    slots = {name: slot for slot, name in enumerate(positions.rules.counter_names)}
+    decoder = Decoder(starts[0].variant)
+    last: list[dict[bool, tuple[int, int]]] = [{} for _ in games]
+    going_on = list(range(len(games)))
+    while going_on:
+        actions = np.full(len(games), -1)
+        still = []
+        for index in going_on:
+            game = games[index]
+            ended = game.outcome()
+            expected = (*(ended or ("NONE", None)), game.counts, game.earlier_occurrences, game.ply)
+            found = (
+                Termination(int(positions.terminations[index])).name,
+                {-1: None, 0: "W", 1: "B"}[int(positions.winners()[index])],
+                {name: int(positions.counters[index, slot]) for name, slot in slots.items()},
+                int(positions.repetitions[index]),
+                int(positions.plies[index]),
+            )
+            if found != expected:
+                report.failures.append(f"{rules}, {game.state.fen()}: core {found}, reference {expected}")
+                continue
+            if ended:
+                report.endings[ended[0]] += 1
+                continue
+            legal = decoder.legal(positions, index)
+            white = game.state.white
+            back = [nth for nth, move in enumerate(legal) if move[:2] == last[index].get(white)]
+            nth = back[0] if back and rng.random() < 0.6 else rng.randrange(len(legal))
+            if index % 3 == 0:  # careful players, whose games last longer
+                tries = [rng.randrange(len(legal)) for _ in range(6)]
+                nth = next((n for n in tries if not _gives_something_away(game.state, legal[n])), nth)
+            last[index][white] = (legal[nth].to, legal[nth].frm)
+            actions[index] = positions.actions[index, nth]
+            game.push(legal[nth])
+            still.append(index)
+        where = np.zeros(len(games), dtype=np.bool_)
+        where[still] = True
+        positions.step(actions, where)
+        report.plies += len(still)
+        going_on = still
     return report

@@ -3,7 +3,7 @@
 It exists to disagree with the rules core: it shares no code and no data structure with `damas_env`. A board
 is a plain dictionary from (file, rank) to a letter, captures are a recursive search over that dictionary,
 and every rule is written out as the texts say it, with no thought for speed. Every variant of
-`data/variants.json` is supported, and the draw laws of the Brazilian federation (CBD, Anexo I).
+`data/variants.json` is supported; draw laws are in `reference_draws.py`.
 
 Squares are (file, rank) pairs, both from 0, as White sees the board: (0, 0) is the corner at White's left
 hand. Letters: "w", "b" men, "W", "B" kings. Moves leave this module in square numbers (1-based).
@@ -12,7 +12,7 @@ hand. Letters: "w", "b" men, "W", "B" kings. Moves leave this module in square n
 import functools
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,8 +90,8 @@ class Variant:
         return self.size - 1 if white else 0
 
     def on_main_diagonal(self, square: Square) -> bool:
-        """Whether a square lies on the long diagonal from White's left-hand corner."""
-        return square[0] == square[1]
+        """Whether a square lies on the long diagonal, that between the playable corners."""
+        return square[0] == (self.size - 1 - square[1] if self.mirrored else square[1])
 
 
 def load_variants() -> dict[str, Variant]:
@@ -297,71 +297,3 @@ def perft(state: State, depth: int, *, merge: bool = True) -> int:
     if depth == 1:
         return len(moves)
     return sum(perft(state.play(move), depth - 1, merge=merge) for move in moves)
-
-
-# Draw laws of the CBD, Anexo I ----------------------------------------------------------------------------
-
-KINGS_ONLY_PLIES = 40  # art. 97: 20 moves of each side
-ENDING_PLIES = 10  # art. 99, 100: 5 moves of each side
-
-ART_99 = ("2K0M-2K0M", "2K0M-1K0M", "2K0M-1K1M", "1K0M-1K0M", "1K0M-1K1M")
-ART_100 = ("3K0M-1K0M", "2K1M-1K0M", "1K2M-1K0M")
-
-
-def is_listed_ending(state: State) -> bool:
-    """Whether the position is one of the endings of art. 99 or art. 100, either way round."""
-    for strong, weak in (("wW", "bB"), ("bB", "wW")):
-        name = "-".join(f"{state.count(side[1])}K{state.count(side[0])}M" for side in (strong, weak))
-        if name in ART_99:
-            return True
-        if name in ART_100:
-            lone = next(square for square, letter in state.pieces.items() if letter == weak[1])
-            if state.variant.on_main_diagonal(lone):
-                return True
-    return False
-
-
-@dataclass
-class ReferenceGame:
-    """One game under the draw laws of the CBD, with the order of endings that the design lays down."""
-
-    state: State
-    ply: int = 0
-    kings_only: int = 0
-    ending: int = 0
-    seen: list[tuple] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.seen.append(self._key())
-
-    def push(self, move: RefMove) -> None:
-        before = self.state
-        letter = before.pieces[before.variant.squares[move.frm - 1]]
-        self.state = before.play(move)
-        self.ply += 1
-        self.kings_only = self.kings_only + 1 if letter.isupper() and not move.captures else 0
-        self.ending = self.ending + 1 if is_listed_ending(before) and is_listed_ending(self.state) else 0
-        self.seen.append(self._key())
-
-    @property
-    def earlier_occurrences(self) -> int:
-        """How often the present position, with the same side to move, stood before in this game."""
-        return self.seen[:-1].count(self.seen[-1])
-
-    def outcome(self) -> tuple[str, str | None] | None:
-        """(termination, winner "W"/"B"/None), or None while the game goes on."""
-        opponent = "B" if self.state.white else "W"
-        if not self.state._own_squares():
-            return "NO_PIECES", opponent
-        if not self.state.legal_moves():
-            return "BLOCKED", opponent
-        if self.earlier_occurrences >= 2:
-            return "REPETITION", None
-        if self.kings_only >= KINGS_ONLY_PLIES:
-            return "NO_PROGRESS", None
-        if self.ending >= ENDING_PLIES:
-            return "ENDING", None
-        return None
-
-    def _key(self) -> tuple:
-        return self.state.white, tuple(sorted(self.state.pieces.items()))

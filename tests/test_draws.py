@@ -8,13 +8,17 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from agreement import BRAZILIAN, Decoder, random_setup, to_positions
+from agreement import BRAZILIAN, compare_games, ending_setup, random_setup
 from damas_env.game import Game
 from damas_env.observation import features
 from damas_env.position import Positions
 from damas_env.rules import get_rules
 from damas_env.termination import Outcome, Termination
-from reference_rules import ENDING_PLIES, KINGS_ONLY_PLIES, ReferenceGame, RefMove, State, is_listed_ending
+from reference_draws import is_listed_ending
+from reference_rules import State
+
+KINGS_ONLY_PLIES = 40  # art. 97: 20 moves of each side
+ENDING_PLIES = 10  # art. 99, 100: 5 moves of each side
 
 DRAWN_BY_ENDING = Outcome(Termination.ENDING, None)
 DRAWN_BY_KINGS = Outcome(Termination.NO_PROGRESS, None)
@@ -329,73 +333,16 @@ def test_the_ply_cap_is_looked_at_last(draws: bool, termination: str) -> None:
 # Whole games in lock-step with the reference --------------------------------------------------------------
 
 
-def ending_setup(rng: random.Random) -> State:
-    """1 to 3 pieces a side, mostly kings, often on the main diagonal."""
-    pieces = {}
-    for letter in ("w", "b"):
-        for _ in range(rng.randint(1, 3)):
-            free = [square for square in BRAZILIAN.squares if square not in pieces]
-            long = [square for square in free if BRAZILIAN.on_main_diagonal(square)]
-            square = rng.choice(long if rng.random() < 0.3 and long else free)
-            crowning = square[1] == BRAZILIAN.crowning_rank(letter == "w")
-            pieces[square] = letter.upper() if crowning or rng.random() < 0.75 else letter
-    return State(BRAZILIAN, pieces, rng.random() < 0.5)
-
-
-def gives_something_away(state: State, move: RefMove) -> bool:
-    return any(answer.captures for answer in state.play(move).legal_moves())
-
-
 def test_whole_games_agree_with_the_reference() -> None:
     """Terminations, winners, counters and repetitions of many games, ply by ply."""
     rng = random.Random(5)
-    games = [ReferenceGame(ending_setup(rng)) for _ in range(900)]
-    games += [ReferenceGame(random_setup(rng)) for _ in range(400)]
-    games += [ReferenceGame(State.initial(BRAZILIAN)) for _ in range(60)]
-    positions = to_positions([game.state for game in games])
-    names = positions.rules.counter_names
-    kings_only, ending = names.index("kings_only"), names.index("ending")
-    decoder = Decoder(BRAZILIAN)
-    last: list[dict[bool, tuple[int, int]]] = [{} for _ in games]
-    endings: Counter[str] = Counter()
-    going_on = list(range(len(games)))
-    plies = 0
-    while going_on:
-        actions = np.full(len(games), -1)
-        still = []
-        for index in going_on:
-            game = games[index]
-            outcome = game.outcome()
-            state = game.state.fen()
-            found = Termination(int(positions.terminations[index])).name
-            assert found == (outcome[0] if outcome else "NONE"), state
-            winner = {-1: None, 0: "W", 1: "B"}[int(positions.winners()[index])]
-            assert winner == (outcome[1] if outcome else None), state
-            assert positions.counters[index, kings_only] == game.kings_only, state
-            assert positions.counters[index, ending] == game.ending, state
-            assert positions.repetitions[index] == game.earlier_occurrences, state
-            assert positions.plies[index] == game.ply
-            if outcome:
-                endings[outcome[0]] += 1
-                continue
-            legal = decoder.legal(positions, index)
-            white = game.state.white
-            back = [nth for nth, move in enumerate(legal) if move[:2] == last[index].get(white)]
-            nth = back[0] if back and rng.random() < 0.6 else rng.randrange(len(legal))
-            if index % 3 == 0:  # careful players, whose games last longer
-                tries = [rng.randrange(len(legal)) for _ in range(6)]
-                nth = next((n for n in tries if not gives_something_away(game.state, legal[n])), nth)
-            last[index][white] = (legal[nth].to, legal[nth].frm)
-            actions[index] = positions.actions[index, nth]
-            game.push(legal[nth])
-            still.append(index)
-        where = np.zeros(len(games), dtype=np.bool_)
-        where[still] = True
-        positions.step(actions, where)
-        plies += len(still)
-        going_on = still
-    print(f"{len(games)} games, {plies} plies: {dict(endings)}")
-    assert all(endings[name] >= 20 for name in ("NO_PIECES", "BLOCKED", "REPETITION", "NO_PROGRESS", "ENDING"))
+    starts = [ending_setup(rng) for _ in range(900)]
+    starts += [random_setup(rng) for _ in range(400)]
+    starts += [State.initial(BRAZILIAN) for _ in range(60)]
+    report = compare_games("cbd", starts, rng)
+    print(f"{len(starts)} games, {report.plies} plies: {dict(report.endings)}")
+    assert report.failures == []
+    assert all(report.endings[name] >= 20 for name in ("NO_PIECES", "BLOCKED", "REPETITION", "NO_PROGRESS", "ENDING"))
 
 
 def test_equal_boards_with_unequal_counters_are_told_apart_in_the_observation() -> None:

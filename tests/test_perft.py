@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from agreement import to_boards
+from agreement import RULES_OF_VARIANT, to_boards
 from damas_env import movegen
+from damas_env.notation import format_fen
 from damas_env.position import Positions
 from damas_env.rules import RuleSet, get_rules
 from reference_rules import DATA, State, Variant, load_variants, perft
@@ -61,6 +62,24 @@ def test_published_counts_of_every_movement_that_the_core_knows(name: str) -> No
     for depth in depths(entry, 3_000_000):
         found = movegen.perft(rules.spec, boards, depth, rules.max_moves)
         assert found == entry["leaves"][depth - 1], f"{name}, depth {depth}"
+
+
+# Rule sets without a series of their own: the same tree by symmetry or by equal rules, and the slow reference.
+SAME_TREE = {"english": "american", "spanish": "portuguese", "brazilian": "filipino"}
+
+
+@pytest.mark.parametrize("name", [name for name in RULES_OF_VARIANT if name != "brazilian"])
+def test_named_rule_sets_move_as_published(name: str) -> None:
+    rules, variant = get_rules(RULES_OF_VARIANT[name]), VARIANTS[name]
+    assert {key: getattr(rules, key) for key in MOVEMENT} == {key: getattr(variant, key) for key in MOVEMENT}
+    assert format_fen(rules.initial_boards, rules.first_color, rules) == variant.initial_fen
+    found = [movegen.perft(rules.spec, rules.initial_boards, depth, rules.max_moves) for depth in range(1, 8)]
+    same = {mine: published for published, mine in SAME_TREE.items()}.get(name, name)
+    if f"{same}-initial" in SERIES:
+        assert found == SERIES[f"{same}-initial"]["leaves"][:7]
+    else:
+        assert name == "thai"
+    assert found[:4] == [perft(State.initial(variant), depth) for depth in range(1, 5)]
 
 
 def test_batched_steps_grow_the_same_tree() -> None:

@@ -1,4 +1,4 @@
-"""``damas rules``, ``moves``, ``play-moves`` and ``perft``: what the rules say about a position or a game."""
+"""``damas moves``, ``play-moves`` and ``perft``: what the rules say about a position or a game."""
 
 import argparse
 import signal
@@ -17,7 +17,6 @@ from damas_env.game import Game
 from damas_env.movegen import perft
 from damas_env.notation import decode, format_fen, legal_moves, parse_fen, spell_moves
 from damas_env.position import Positions
-from damas_env.presets import RULE_SETS
 from damas_env.rules import RuleSet, get_rules
 from damas_env.termination import Outcome, Termination
 from damas_rl.cli.common import (
@@ -40,10 +39,6 @@ _COLORS = ("W", "B")
 
 def register(subparsers: Any) -> None:
     """Adds the subcommands."""
-    rules = subparsers.add_parser("rules", help="list the rule sets", description="Lists the rule sets.")
-    add_json(rules)
-    rules.set_defaults(run=_rules)
-
     moves = subparsers.add_parser(
         "moves",
         help="list the legal moves of a position",
@@ -80,64 +75,6 @@ def register(subparsers: Any) -> None:
     count.add_argument("--depth", required=True, type=whole_number, metavar="D", help="plies")
     add_json(count)
     count.set_defaults(run=_perft)
-
-
-def _rules(arguments: argparse.Namespace) -> None:
-    if arguments.json:
-        print_json([_describe(rules) for rules in RULE_SETS.values()])
-        return
-    from rich.table import Table
-
-    table = Table("name", "board", "draws", "title")
-    for rules in RULE_SETS.values():
-        draws = [f"{rules.repetition} occurrences"] if rules.repetition else []
-        draws += [f"{name}: {_limits(rules, name)} plies" for name in rules.counter_names]
-        table.add_row(rules.name, f"{rules.size}x{rules.size}", "\n".join(draws), rules.title)
-    show(table)
-
-
-def _limits(rules: RuleSet, counter: str) -> str:
-    limits = sorted({law.plies for law in rules.draw_laws if law.counter == counter})
-    return "/".join(map(str, limits))
-
-
-def _describe(rules: RuleSet) -> dict[str, Any]:
-    """A rule set as JSON."""
-    return {
-        "name": rules.name,
-        "title": rules.title,
-        "size": rules.size,
-        "men_rows": rules.men_rows,
-        "mirrored": rules.mirrored,
-        "square_one": rules.square_one,
-        "first": rules.first,
-        "men_capture_backward": rules.men_capture_backward,
-        "men_capture_kings": rules.men_capture_kings,
-        "flying_kings": rules.flying_kings,
-        "king_lands_adjacent": rules.king_lands_adjacent,
-        "remove_at_end": rules.remove_at_end,
-        "majority": rules.majority,
-        "promotion": rules.promotion,
-        "draw_laws": [
-            {
-                "plies": law.plies,
-                "counter": law.counter,
-                "termination": law.termination.name,
-                "material": list(law.material),
-                "lone_king_on_main_diagonal": law.lone_king_on_main_diagonal,
-                "resets": list(law.resets),
-            }
-            for law in rules.draw_laws
-        ],
-        "repetition": rules.repetition,
-        "ply_cap": rules.ply_cap,
-        "ply_cap_draws": rules.ply_cap_draws,
-        "initial_fen": format_fen(rules.initial_boards, rules.first_color, rules),
-        "num_squares": rules.num_squares,
-        "num_actions": rules.num_actions,
-        "game_type": rules.game_type,
-        "notation": rules.notation,
-    }
 
 
 def _moves(arguments: argparse.Namespace) -> None:

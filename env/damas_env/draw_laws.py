@@ -7,12 +7,14 @@ up at once however they are worded.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, fields
+from types import UnionType
+from typing import Any, NamedTuple, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
 
+from damas_env.errors import quoted, shown
 from damas_env.termination import Termination
 
 EVENT_CAPTURE, EVENT_MAN_MOVE, EVENT_CROWNING, EVENT_CHANGE = 1, 2, 4, 8
@@ -32,6 +34,31 @@ _SIDE = re.compile(rf"{_COUNT}K(?:\+{_COUNT}M)?|{_COUNT}M")
 _COUNTER = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 
+_KINDS = {int: "a whole number", bool: "True or False", str: "a text", Termination: "a Termination"}
+
+
+def refuse_other_types(owner: str, values: Any) -> None:
+    """ValueError unless each field of a dataclass is of just the type that it is annotated with.
+
+    Kernels know no others.
+    """
+    for entry in fields(values):
+        value, wanted = getattr(values, entry.name), entry.type
+        if isinstance(wanted, UnionType):  # or None
+            if value is None:
+                continue
+            wanted = get_args(wanted)[0]
+        if get_origin(wanted) is tuple:
+            inner = get_args(wanted)
+            fits = type(value) is tuple and all(type(item) is inner[0] for item in value)
+            fits = fits and (inner[-1] is ... or len(value) == len(inner))
+            kind = f"a tuple of {inner[0].__name__}{'' if inner[-1] is ... else f', {len(inner)} of them'}"
+        else:
+            fits, kind = type(value) is wanted, _KINDS[wanted]  # type: ignore[index]
+        if not fits:
+            raise ValueError(f"{owner}: {entry.name}={shown(value)}, but it must be {kind}.")
+
+
 class SideMaterial(NamedTuple):
     """What one side of a material balance may have: (fewest, most) kings and men."""
 
@@ -49,11 +76,13 @@ def parse_balance(text: str) -> tuple[SideMaterial, SideMaterial]:
     matches = [_SIDE.fullmatch(part) for part in parts]
     if len(parts) != 2 or not all(matches):
         raise ValueError(
-            f"Material balance {text[:40]!r} does not read like '2K-1K+1M' or '3+K-1K': two sides joined by '-'."
+            f"Material balance {quoted(text)} does not read like '2K-1K+1M' or '3+K-1K': two sides joined by '-'."
         )
     one, other = (_side(match) for match in matches if match)
     if one.kings[1] + one.men[1] == 0 or other.kings[1] + other.men[1] == 0:
-        raise ValueError(f"Material balance {text!r} leaves a side without pieces, which has lost already.")
+        raise ValueError(
+            f"Material balance {quoted(text)} does not read like '2K-1K': a side without pieces has lost already."
+        )
     return one, other
 
 
@@ -98,44 +127,33 @@ class DrawLaw:
     pauses: bool = False
 
     def __post_init__(self) -> None:
-        if type(self.plies) is not int or not 1 <= self.plies <= MOST_PLIES:
-            raise ValueError(f"A draw law needs 1 to {MOST_PLIES} plies, not {self.plies!r:.40}.")
-        if not isinstance(self.counter, str) or not _COUNTER.fullmatch(self.counter):
+        refuse_other_types("Draw law", self)
+        if not 1 <= self.plies <= MOST_PLIES:
+            raise ValueError(f"A draw law needs 1 to {MOST_PLIES} plies, not {shown(self.plies)}.")
+        if not _COUNTER.fullmatch(self.counter):
             raise ValueError(
-                f"A draw law's counter is a name like 'kings_only' in small letters, not {self.counter!r:.40}."
+                f"A draw law's counter is a name like 'kings_only' in small letters, not {quoted(self.counter)}."
             )
         if self.termination not in TERMINATIONS:
-            allowed = ", ".join(termination.name for termination in TERMINATIONS)
-            raise ValueError(f"A draw law's termination is one of {allowed}, not {self.termination!r:.40}.")
-        for key in ("lone_king_on_main_diagonal", "both_have_kings", "pauses"):
-            if not isinstance(getattr(self, key), bool):
-                raise ValueError(f"A draw law's {key} is true or false, not {getattr(self, key)!r:.40}.")
-        for key in ("material", "resets"):
-            texts = getattr(self, key)
-            if not isinstance(texts, tuple) or not all(isinstance(text, str) for text in texts):
-                raise ValueError(f"A draw law's {key} is a list of texts, not {texts!r:.40}.")
-            if len(set(texts)) < len(texts):
-                raise ValueError(f"A draw law's {key} names something twice: {', '.join(texts)[:80]}.")
+            allowed = " or ".join(termination.name for termination in TERMINATIONS)
+            raise ValueError(f"A draw law ends a game by {allowed}, not by {self.termination.name}.")
         for event in self.resets:
             if event not in EVENTS:
-                raise ValueError(f"Unknown reset {event[:40]!r} in a draw law; choose from {', '.join(EVENTS)}.")
+                raise ValueError(f"Unknown reset {quoted(event)} in a draw law; choose from {', '.join(EVENTS)}.")
+        for key in ("material", "resets"):
+            if len(set(getattr(self, key))) < len(getattr(self, key)):
+                raise ValueError(f"A draw law's {key} names something twice: {shown(getattr(self, key))}.")
         if self.pauses and "change" in self.resets:
             raise ValueError("A draw law that pauses cannot be reset by a change: it would never pause.")
         if self.pauses and self.always:
             raise ValueError("A draw law that pauses needs a condition, for without one it always stands.")
         for balance in self.material:
             parse_balance(balance)
-        if self.pieces is not None and not self._pieces_fit():
+        if self.pieces is not None and not 2 <= self.pieces[0] <= self.pieces[1] <= 2 * MOST_PIECES:
             raise ValueError(
                 f"A draw law's pieces are the fewest and the most on the board, such as [4, 5], "
-                f"from 2 to {2 * MOST_PIECES}, not {self.pieces!r:.40}."
+                f"from 2 to {2 * MOST_PIECES}, not {shown(self.pieces)}."
             )
-
-    def _pieces_fit(self) -> bool:
-        pieces = self.pieces
-        if not isinstance(pieces, tuple) or [type(number) for number in pieces] != [int, int]:
-            return False
-        return 2 <= pieces[0] <= pieces[1] <= 2 * MOST_PIECES
 
     @property
     def always(self) -> bool:

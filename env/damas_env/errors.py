@@ -44,5 +44,8 @@ def quoted(text: str, limit: int = 60) -> str:
 
 def shown(value: object, limit: int = 60) -> str:
     """Whatever a user gave, as Python writes it, for a message: on one line and at most ``limit`` characters."""
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # Python writes no integers of more than 4300 digits
+        return "a number of thousands of digits"
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from damas_env.draw_laws import TERMINATIONS, DrawLaw
+from damas_env.errors import shown
 from damas_env.presets import RULE_SETS
 from damas_env.rules import RuleSet
 
@@ -56,11 +57,8 @@ def from_yaml(text: str, source: str = "the YAML text") -> RuleSet:
     values = _fields_of(_load(text, source), RuleSet, f"{source}: a rule set")
     laws = values.get("draw_laws", [])
     if not isinstance(laws, list):
-        raise ValueError(f"{source}: draw_laws is a list of draw laws, not {_shown(laws)}.")
+        raise ValueError(f"{source}: draw_laws is a list of draw laws, not {shown(laws)}.")
     values["draw_laws"] = tuple(_draw_law(law, f"{source}: draw law {number}") for number, law in enumerate(laws, 1))
-    for key, value in values.items():
-        if isinstance(value, list | dict):
-            raise ValueError(f"{source}: {key} is not {_shown(value)}.")
     try:
         return RuleSet(**values)
     except ValueError as error:
@@ -98,16 +96,13 @@ def _draw_law(law: object, source: str) -> DrawLaw:
     values = _fields_of(law, DrawLaw, source)
     termination = values["termination"]
     if not isinstance(termination, Hashable) or termination not in _TERMINATIONS:
-        raise ValueError(f"{source}: termination is one of {', '.join(_TERMINATIONS)}, not {_shown(termination)}.")
+        raise ValueError(f"{source}: termination is one of {', '.join(_TERMINATIONS)}, not {shown(termination)}.")
     values["termination"] = _TERMINATIONS[termination]
     for key in ("material", "resets", "pieces"):
-        if isinstance(values.get(key), list):
+        if key in values:
+            if not isinstance(values[key], list):
+                raise ValueError(f"{source}: {key} is a list, such as [a, b], not {shown(values[key])}.")
             values[key] = tuple(values[key])
-    for key, value in values.items():
-        if isinstance(value, dict) or (
-            isinstance(value, tuple) and any(isinstance(part, list | dict) for part in value)
-        ):
-            raise ValueError(f"{source}: {key} is not {_shown(value)}.")
     try:
         return DrawLaw(**values)
     except ValueError as error:
@@ -117,31 +112,18 @@ def _draw_law(law: object, source: str) -> DrawLaw:
 def _fields_of(values: object, kind: type, source: str) -> dict[str, Any]:
     """The mapping ``values`` if it has all fields that ``kind`` needs and none that it does not know."""
     if not isinstance(values, Mapping):
-        raise ValueError(f"{source} is a mapping of fields to values, not {_shown(values)}.")
+        raise ValueError(f"{source} is a mapping of fields to values, not {shown(values)}.")
     known = {key.name: key for key in fields(kind)}
     for key in values:
         if key not in known:
             near = difflib.get_close_matches(str(key)[:40], known, n=1) if isinstance(key, str) else []
             hint = f"; did you mean {near[0]!r}?" if near else f" (it has {', '.join(known)})."
-            raise ValueError(f"{source} has no field {_shown(key)}{hint}")
+            raise ValueError(f"{source} has no field {shown(key)}{hint}")
     missing = [name for name, key in known.items() if key.default is MISSING and key.default_factory is MISSING]
     missing = [name for name in missing if name not in values]
     if missing:
         raise ValueError(f"{source} needs the field {missing[0]!r}.")
     return dict(values)
-
-
-def _shown(value: object) -> str:
-    """A value for a message, however large."""
-    if isinstance(value, str):
-        return repr(value if len(value) <= 40 else f"{value[:37]}...")
-    if value is None or isinstance(value, bool | float):
-        return repr(value)
-    if isinstance(value, int):
-        return str(value) if abs(value) < 10**12 else "a huge number"
-    if isinstance(value, Mapping):
-        return "a mapping"
-    return "a list" if isinstance(value, list | tuple) else f"a {type(value).__name__}"
 
 
 def _load(text: str, source: str) -> object:
@@ -185,7 +167,7 @@ def _loader() -> Any:
             for key, _ in node.value:
                 word = (key.tag, key.value) if isinstance(key, yaml.ScalarNode) else None
                 if word is None or word in seen or key.tag == "tag:yaml.org,2002:merge":
-                    problem = f"the key {_shown(key.value)} stands there twice" if word in seen else "a key is no word"
+                    problem = f"the key {shown(key.value)} stands there twice" if word in seen else "a key is no word"
                     raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
                 seen.add(word)
             return super().construct_mapping(node, deep)

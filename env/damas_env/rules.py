@@ -6,7 +6,7 @@ in), draw laws as ``RuleSet.tables`` (arrays).
 
 import difflib
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 
@@ -25,6 +25,8 @@ from damas_env.draw_laws import (
     DrawTables,
     compile_tables,
     counter_names,
+    parse_balance,
+    refuse_other_types,
 )
 from damas_env.errors import quoted, shown
 from damas_env.kernel import Spec
@@ -116,12 +118,19 @@ class RuleSet:
     draw_by_agreement: bool = True
 
     def __post_init__(self) -> None:
-        self._check_types()
+        refuse_other_types(f"Rule set {quoted(str(self.name))}", self)
+        if not _NAME.fullmatch(self.name) or self.name.endswith(_RULE_FILES):
+            raise ValueError(
+                f"A rule set's name is up to 64 letters, digits, '-', '_', '.' or spaces, and not that of a YAML file, "
+                f"but this one is {quoted(self.name)}."
+            )
+        if len(self.title) > _LONGEST_TITLE or not self.title.isprintable():
+            raise ValueError(f"Rule set {self.name!r}: title is one line of at most {_LONGEST_TITLE} characters.")
 
         def choice(key: str, allowed: tuple[object, ...]) -> None:
             if getattr(self, key) not in allowed:
                 options = ", ".join(map(str, allowed))
-                raise ValueError(f"Rule set {self.name!r}: {key}={getattr(self, key)!r:.40}, choose from {options}.")
+                raise ValueError(f"Rule set {self.name!r}: {key}={shown(getattr(self, key))}, choose from {options}.")
 
         choice("size", tuple(GEOMETRY))
         choice("men_rows", tuple(range(1, self.size // 2)))
@@ -133,29 +142,10 @@ class RuleSet:
         choice("repetition", (0, 2, 3, 4, 5))
         for key, most in (("ply_cap", MOST_PLIES), ("game_type", 99)):
             if not 0 <= getattr(self, key) <= most:
-                raise ValueError(
-                    f"Rule set {self.name!r}: {key}={getattr(self, key)!r:.40}, choose 0 (none) to {most}."
-                )
-        self._check_contradictions()
+                value = shown(getattr(self, key))
+                raise ValueError(f"Rule set {self.name!r}: {key}={value}, choose 0 (none) to {most}.")
         self._check_draw_laws()
-
-    def _check_types(self) -> None:
-        """ValueError for a value of another type than its field, or an impossible name or title."""
-        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name) or self.name.endswith(_RULE_FILES):
-            raise ValueError(
-                f"A rule set's name is up to 64 letters, digits, '-', '_', '.' or spaces, and no name of a YAML file, "
-                f"not {self.name!r:.40}."
-            )
-        words = {str: "a text", int: "a whole number", bool: "true or false", tuple: "a list of draw laws"}
-        for key in fields(self):
-            kind = tuple if key.name == "draw_laws" else key.type
-            value = getattr(self, key.name)
-            if type(value) is not kind:
-                raise ValueError(f"Rule set {self.name!r}: {key.name} is {words[kind]}, not {value!r:.40}.")  # type: ignore[index]
-        if not all(isinstance(law, DrawLaw) for law in self.draw_laws):
-            raise ValueError(f"Rule set {self.name!r}: draw_laws is a list of draw laws.")
-        if len(self.title) > _LONGEST_TITLE or not self.title.isprintable():
-            raise ValueError(f"Rule set {self.name!r}: title is one line of at most {_LONGEST_TITLE} characters.")
+        self._check_contradictions()
 
     def _check_contradictions(self) -> None:
         """ValueError for fields that do not go together."""
@@ -191,10 +181,13 @@ class RuleSet:
             if len({law.pauses for law in laws}) > 1:
                 raise ValueError(f"Rule set {self.name!r}: some laws of counter {counter!r} pause and some do not.")
         for number, law in enumerate(self.draw_laws, 1):
+            for side in (side for balance in law.material for side in parse_balance(balance)):
+                if side.kings[0] + side.men[0] > self.men:
+                    raise ValueError(
+                        f"Rule set {self.name!r}: draw law {number} lists more than {self.men} pieces of a side."
+                    )
             if not law.can_stand(self.men):
-                raise ValueError(
-                    f"Rule set {self.name!r}: draw law {number} can never stand with 1 to {self.men} pieces a side."
-                )
+                raise ValueError(f"Rule set {self.name!r}: no position fulfils the conditions of draw law {number}.")
 
     @property
     def num_squares(self) -> int:
