@@ -1,10 +1,11 @@
-"""Searches Brazilian positions for the extremes that the action encoding and the move buffers must stand.
+"""Searches the positions of a rule set for the extremes that the action encoding and the move buffers must stand.
 
 Thousands of independent chains of simulated annealing change a piece or two at a time; the batched rules core
 scores all of them at once. Prints the best position of each objective as FEN (White to move).
 
     python benchmarks/search_extremes.py --seconds 60
     python benchmarks/search_extremes.py --objective spare --seconds 300 --out found.json
+    python benchmarks/search_extremes.py --rules russian --seconds 60
 """
 
 import argparse
@@ -22,7 +23,7 @@ from damas_env.kernel import kernel, popcount
 from damas_env.movegen import is_capture, move_captured
 from damas_env.notation import format_fen
 from damas_env.position import Positions
-from damas_env.rules import get_rules
+from damas_env.rules import RuleSet, get_rules
 
 OBJECTIVES = {
     "moves": "legal moves",
@@ -31,7 +32,6 @@ OBJECTIVES = {
     "sharing": "moves that share one (from, to)",
     "longest": "pieces taken by one move",
 }
-SQUARES, PIECES = 32, 12
 EMPTY, OWN_MAN, OWN_KING, OTHER_MAN, OTHER_KING = range(5)
 
 
@@ -55,28 +55,28 @@ def _measure(spec, moves, counts, out):
         out[row, 3], out[row, 4] = sharing, taken
 
 
-def boards_of(squares: np.ndarray) -> np.ndarray:
-    """int8[B, 32] contents of the view squares -> uint64[B, 4] boards."""
-    bits = np.uint64(1) << GEOMETRY[8].bit_of_view.astype(np.uint64)
+def boards_of(squares: np.ndarray, rules: RuleSet) -> np.ndarray:
+    """int8[B, S] contents of the view squares -> uint64[B, 4] boards."""
+    bits = np.uint64(1) << GEOMETRY[rules.size].bit_of_view.astype(np.uint64)
     return np.stack([(squares == piece) @ bits for piece in range(1, 5)], axis=1)
 
 
-def measure(squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def measure(squares: np.ndarray, rules: RuleSet) -> tuple[np.ndarray, np.ndarray]:
     """(int64[B, 5] objectives, uint64[B, 4] boards) of a batch."""
-    rules = get_rules("cbd")
-    boards = boards_of(squares)
+    boards = boards_of(squares, rules)
     positions = Positions.from_boards(rules, boards, np.zeros(len(boards), dtype=np.int8))
     out = np.empty((len(boards), len(OBJECTIVES)), dtype=np.int64)
     _measure(rules.spec, positions.moves, positions.counts, out)
     return out, boards
 
 
-def is_legal(squares: np.ndarray) -> np.ndarray:
-    """bool[B]: at most 12 pieces a side and no man on its crowning row."""
+def is_legal(squares: np.ndarray, rules: RuleSet) -> np.ndarray:
+    """bool[B]: some piece, no more of a side than at the start, and no man on its crowning row."""
     own = ((squares == OWN_MAN) | (squares == OWN_KING)).sum(axis=1)
     other = ((squares == OTHER_MAN) | (squares == OTHER_KING)).sum(axis=1)
-    crowned = (squares[:, :4] == OWN_MAN).any(axis=1) | (squares[:, -4:] == OTHER_MAN).any(axis=1)
-    return (own <= PIECES) & (other <= PIECES) & ~crowned
+    row = rules.size // 2
+    crowned = (squares[:, :row] == OWN_MAN).any(axis=1) | (squares[:, -row:] == OTHER_MAN).any(axis=1)
+    return (own + other > 0) & (own <= rules.men) & (other <= rules.men) & ~crowned
 
 
 def mutate(squares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -85,7 +85,7 @@ def mutate(squares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     rows = np.arange(len(squares))
     for repeat in range(2):
         chosen = rows if repeat == 0 else rows[rng.random(len(rows)) < 0.3]
-        first, second = rng.integers(SQUARES, size=(2, len(chosen)))
+        first, second = rng.integers(squares.shape[1], size=(2, len(chosen)))
         exchange = rng.random(len(chosen)) < 0.5
         a, b = changed[chosen, first], changed[chosen, second]
         piece = rng.choice(5, size=len(chosen), p=(0.35, 0.05, 0.25, 0.25, 0.10)).astype(np.int8)
@@ -95,7 +95,7 @@ def mutate(squares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def anneal(
-    objective: str, seconds: float, chains: int, rng: np.random.Generator, progress: Progress
+    rules: RuleSet, objective: str, seconds: float, chains: int, rng: np.random.Generator, progress: Progress
 ) -> tuple[dict[str, int], np.ndarray, int]:
     """(objectives of the best position found, its boards, positions looked at)."""
     column = list(OBJECTIVES).index(objective)
@@ -109,17 +109,18 @@ def anneal(
     task = progress.add_task(OBJECTIVES[objective], total=seconds, best="")
     start, steps, length = time.monotonic(), 0, 4000
     best, best_boards = np.zeros(len(OBJECTIVES), dtype=np.int64), np.zeros(4, dtype=np.uint64)
-    squares = np.zeros((chains, SQUARES), dtype=np.int8)
+    squares = np.zeros((chains, rules.num_squares), dtype=np.int8)
     scores = np.zeros(chains)
     while (passed := time.monotonic() - start) < seconds:
         if steps % length == 0:
             squares[:] = EMPTY
+            squares[np.arange(chains), rng.integers(rules.num_squares, size=chains)] = OWN_KING
             scores[:] = 0
         temperature = 1.0 * (0.03 / 1.0) ** (steps % length / length)
         candidates = mutate(squares, rng)
-        illegal = ~is_legal(candidates)
+        illegal = ~is_legal(candidates, rules)
         candidates[illegal] = squares[illegal]
-        found, boards = measure(candidates)
+        found, boards = measure(candidates, rules)
         gain = found @ slope - scores
         accepted = gain >= temperature * np.log(rng.random(chains))
         squares[accepted] = candidates[accepted]
@@ -136,12 +137,14 @@ def anneal(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rules", default="cbd")
     parser.add_argument("--objective", choices=[*OBJECTIVES, "all"], default="all")
     parser.add_argument("--seconds", type=float, default=60.0, help="for each objective")
     parser.add_argument("--chains", type=int, default=1024, help="independent chains")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="JSON file for the positions found")
     options = parser.parse_args()
+    rules = get_rules(options.rules)
     names = list(OBJECTIVES) if options.objective == "all" else [options.objective]
     console = Console()
     table = Table("objective", *OBJECTIVES, Column("FEN", overflow="fold"), title="Extremes found")
@@ -154,8 +157,8 @@ def main() -> None:
     with Progress(*columns, console=console) as progress:
         for name in names:
             rng = np.random.default_rng([options.seed, list(OBJECTIVES).index(name)])
-            best, boards, looked_at = anneal(name, options.seconds, options.chains, rng, progress)
-            fen = format_fen(boards, 0, get_rules("cbd"))
+            best, boards, looked_at = anneal(rules, name, options.seconds, options.chains, rng, progress)
+            fen = format_fen(boards, 0, rules)
             results.append({"objective": name, "fen": fen, **best, "positions_searched": looked_at})
             table.add_row(name, *map(str, best.values()), fen)
     console.print(table)

@@ -75,7 +75,7 @@ def test_fields(name: str) -> None:
 def test_names() -> None:
     assert next(iter(RULE_SETS)) == "cbd" and set(RULE_SETS) == set(GAMES) == set(ENDS)
     assert len({rules.title for rules in RULE_SETS.values()}) == len(RULE_SETS)
-    assert get_rules("international").num_actions == 2700 and get_rules("russian").num_actions == 1152
+    assert get_rules("international").num_actions == 3524 and get_rules("russian").num_actions == 1152
 
 
 @pytest.mark.parametrize("value", ["rusian", "", "nothing like it", 3, None, ["cbd"], b"cbd"])

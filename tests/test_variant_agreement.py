@@ -2,10 +2,22 @@
 
 import random
 
+import numpy as np
 import pytest
 
-from agreement import RULES_OF_VARIANT, VARIANTS, compare_games, compare_mixed, ending_setup, random_setup
+from agreement import (
+    RULES_OF_VARIANT,
+    VARIANTS,
+    compare,
+    compare_games,
+    compare_mixed,
+    ending_setup,
+    random_setup,
+    to_positions,
+)
+from damas_env.game import Game
 from damas_env.presets import RULE_SETS
+from damas_env.rules import RuleSet
 from reference_draws import SYSTEMS
 from reference_rules import State
 
@@ -34,3 +46,36 @@ def test_games(rules: str) -> None:
     ways = {"NO_PIECES", "BLOCKED"} & set(report.endings)
     ways |= {"REPETITION"} & set(report.endings) if SYSTEMS[rules].occurrences else {"no repetition"}
     assert len(ways) >= 2 and report.plies > 1_000
+
+
+# The most legal moves of one position found by benchmarks/search_extremes.py, and how many are beyond the first of
+# their (from, to).
+CROWDED = [
+    ("russian", "W:WK4,K5,K13,K21,K30,K31,K32:B6,7,8,K14,15,K16,22,K23,24", 58, 30),
+    ("russian", "W:WK1,K2,K3,K12,K20,K28,K29:B9,K10,11,17,18,K19,K25,K26,27", 58, 30),
+    (
+        "international",
+        "W:WK1,K2,K4,K5,15,K35,K36,K47:B9,10,12,13,18,K20,22,23,24,27,31,K33,K34,38,41,42",
+        384,
+        345,
+    ),
+]
+
+
+@pytest.mark.parametrize(("variant", "fen", "moves", "spare"), CROWDED)
+def test_no_move_of_a_crowded_position_is_lost(variant: str, fen: str, moves: int, spare: int) -> None:
+    state = State.from_fen(VARIANTS[variant], fen)
+    report = compare([(state, state.legal_moves())])
+    assert report.failures == [] and report.moves == moves and report.shared_pairs == spare
+    positions = to_positions([state])
+    actions = positions.actions[0, :moves]
+    assert len(np.unique(actions)) == moves and actions.max() < positions.rules.num_actions
+    assert positions.masks().sum() == moves
+
+
+def test_more_moves_than_there_is_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RuleSet, "max_moves", 7)
+    with pytest.raises(ValueError, match="has 7 legal moves or more"):
+        Game("cbd")
+    monkeypatch.setattr(RuleSet, "max_moves", 8)
+    assert len(Game("cbd").legal_moves()) == 7

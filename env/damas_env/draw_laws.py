@@ -136,7 +136,7 @@ class DrawLaw:
             )
         if self.termination not in TERMINATIONS:
             allowed = " or ".join(termination.name for termination in TERMINATIONS)
-            raise ValueError(f"A draw law ends a game by {allowed}, not by {self.termination.name}.")
+            raise ValueError(f"A draw law's termination is {allowed}, not {self.termination.name}.")
         for event in self.resets:
             if event not in EVENTS:
                 raise ValueError(f"Unknown reset {quoted(event)} in a draw law; choose from {', '.join(EVENTS)}.")

@@ -214,7 +214,7 @@ class Positions:
 
         Raises:
             ValueError: an array of another shape or type; or a position has no piece, pieces off the board, two on one
-                square, too many on one side, or a man on its crowning row.
+                square, too many on one side, a man on its crowning row, or more legal moves than there is room for.
         """
         boards, colors = np.asarray(boards), np.asarray(colors)
         if boards.ndim != 2 or boards.shape[1] != 4 or boards.dtype.kind not in "iu":
@@ -226,6 +226,10 @@ class Positions:
         positions.boards[:] = boards
         positions.colors[:] = colors
         positions._set_up(np.ones(len(positions), dtype=np.bool_))
+        full = np.flatnonzero(positions.counts == positions.rules.max_moves)
+        if len(full):
+            room = positions.rules.max_moves
+            raise ValueError(f"Position {int(full[0])} of the batch has {room} legal moves or more; there is no room.")
         return positions
 
     def reset(self, where: np.ndarray) -> None:

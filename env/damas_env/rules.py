@@ -201,8 +201,8 @@ class RuleSet:
 
     @property
     def spare_actions(self) -> int:
-        """Actions for further moves that share their (from, to) with another one."""
-        return 4 * self.num_squares
+        """Actions for further moves that share their (from, to) with another one: enough for a full move list."""
+        return self.max_moves
 
     @property
     def num_actions(self) -> int:
@@ -211,8 +211,8 @@ class RuleSet:
 
     @property
     def max_moves(self) -> int:
-        """Room for the legal moves of one position."""
-        return 128 if self.size <= 8 else 256
+        """Room for the legal moves of one position, with a wide margin over the worst known (docs/actions.md)."""
+        return 128 if self.size <= 8 else 1024
 
     @property
     def first_color(self) -> int:
