@@ -12,7 +12,7 @@ from damas_env.notation import PdnGame, result_of, write_pdn
 from damas_env.rules import RuleSet
 from damas_env.termination import Termination
 from damas_rl.elo import Sprt, elo_difference
-from damas_rl.openings import MOST_PLIES, Opening, random_openings
+from damas_rl.openings import MOST_PLIES, Opening, draw_openings, load_openings, random_openings
 from damas_rl.players import MOST_SIMULATIONS, MctsPlayer, Player, PlayerError, make_player, read_spec
 from damas_rl.search.mcts import Evaluate
 
@@ -36,6 +36,7 @@ class ArenaConfig:
         final_games: against each opponent, in the measurement that ends a run.
         simulations: for each move of the measured player.
         random_plies: random plies of an opening.
+        openings: file of openings, one a line, from which games start in random order; empty = random openings.
     """
 
     ladder: tuple[str, ...] = (
@@ -49,6 +50,7 @@ class ArenaConfig:
     final_games: int = 200
     simulations: int = 200
     random_plies: int = 6
+    openings: str = ""
 
     def __post_init__(self) -> None:
         for key, low, high in (
@@ -349,6 +351,9 @@ def run_ladder(
 
     Returns:
         one result for each opponent, in the order of ``config.ladder``.
+
+    Raises:
+        ValueError: the file of openings cannot be used.
     """
     player = MctsPlayer(rules, evaluator, config.simulations)
     opponents = [
@@ -357,7 +362,10 @@ def run_ladder(
     ]
     started = time.perf_counter()
     # All opponents at once, so that the network gets large batches.
-    openings = random_openings(rules, games // 2, config.random_plies, seed)
+    if config.openings:
+        openings = draw_openings(load_openings(config.openings, rules), games // 2, seed)
+    else:
+        openings = random_openings(rules, games // 2, config.random_plies, seed)
     pairs = [Pair(player, opponent, opening) for opening in openings for opponent in opponents]
     finished: list[list[MatchGame]] = [[] for _ in opponents]
     for start in range(0, len(pairs), MAX_BATCH // 2):

@@ -7,6 +7,7 @@ from damas_env.rules import get_rules
 from damas_rl.arena import ArenaConfig
 from damas_rl.learner import LearnerConfig
 from damas_rl.networks import NetworkConfig
+from damas_rl.pretrain import PretrainConfig
 from damas_rl.replay import ReplayConfig
 from damas_rl.search.mcts import SearchConfig
 from damas_rl.selfplay import SelfPlayConfig
@@ -87,6 +88,7 @@ class RunConfig:
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     rules: RulesConfig = field(default_factory=RulesConfig)
     network: NetworkConfig = field(default_factory=NetworkConfig)
+    pretrain: PretrainConfig = field(default_factory=PretrainConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
     replay: ReplayConfig = field(default_factory=ReplayConfig)

@@ -58,9 +58,9 @@ def _is_device(path: Path) -> bool:
 
 
 def _places(path: Path) -> tuple[Path, Path]:
-    """The file that ``path`` leads to, and the temporary file beside it."""
+    """The file that ``path`` leads to, and the temporary file beside it, whose name is short enough if its own is."""
     place = Path(os.path.realpath(path))
-    return place, place.with_name(f".{place.name}.{os.getpid()}.tmp")
+    return place, place.with_name(f".{place.name[:20]}.{os.getpid()}.tmp")
 
 
 @contextmanager

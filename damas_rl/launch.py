@@ -8,14 +8,16 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from rich.console import Console
-
 from damas_env.errors import shown
-from damas_rl import compose
+from damas_env.notation import visible
+from damas_env.rules import get_rules
+from damas_rl import compose, pretrain
 from damas_rl.checkpoint import CheckpointError, load_newest, numbered
 from damas_rl.config import RunConfig
+from damas_rl.console import Console
 from damas_rl.files import why
 from damas_rl.networks import choose_device
+from damas_rl.openings import load_openings
 from damas_rl.progress import Progress, Status
 from damas_rl.report import resume_command
 from damas_rl.rundir import RunDirectory, RunError, default_path
@@ -36,7 +38,7 @@ Trains a player of draughts from nothing but the rules, and measures it.
 Ctrl-C saves a checkpoint and stops; pressed twice it stops at once. Curves: tensorboard --logdir runs
 """
 
-FIXED = ("seed", "rules", "network", "run_dir", "runs_dir", "name")
+FIXED = ("seed", "rules", "network", "pretrain", "run_dir", "runs_dir", "name")
 """Keys that a run that goes on cannot change."""
 
 
@@ -87,14 +89,14 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if {"-h", "--help"} & set(arguments):
             config = _configured([text for text in arguments if text not in ("-h", "--help")])
-            console.out(USAGE + "\n" + compose.describe(config), highlight=False)
+            console.out(USAGE + "\n" + visible(compose.describe(config)), highlight=False)
             return 0
         return _train(arguments, console)
     except (ConfigError, RunError, CheckpointError) as error:
         text = str(error)
     except OSError as error:
         text = f"{error.filename or 'A file'} could not be written or read: {why(error)}."
-    print(f"train.py: {' '.join(text.split())}", file=sys.stderr)
+    print(f"train.py: {' '.join(visible(text).split())}", file=sys.stderr)
     return EXIT_BAD_INPUT
 
 
@@ -145,6 +147,7 @@ def _train(arguments: Sequence[str], console: Console) -> int:
     else:
         config = compose.load(overrides)
         _check_device(config)
+        _check_files(config)
         runs = _folder("runs_dir", config.runs_dir)
         path = _folder("run_dir", config.run_dir) if config.run_dir else default_path(runs, config.name, config.seed)
         run = RunDirectory.create(path, latest=path.absolute().parent == runs.absolute())
@@ -181,6 +184,17 @@ def _how_to_go_on(run: RunDirectory) -> str:
 def _check_device(config: RunConfig) -> None:
     try:
         choose_device(config.device)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _check_files(config: RunConfig) -> None:
+    """Refuses files of openings and records that cannot be used, before a run directory is made."""
+    rules = get_rules(config.rules.name)
+    try:
+        for openings in filter(None, (config.selfplay.openings, config.arena.openings)):
+            load_openings(openings, rules)
+        pretrain.load(config.pretrain, rules)
     except ValueError as error:
         raise ConfigError(str(error)) from None
 

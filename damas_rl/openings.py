@@ -3,13 +3,16 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from damas_env.envs.opponents import sample_legal
 from damas_env.game import Game
+from damas_env.notation import decode
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
+from damas_rl.files import why
 from damas_rl.search.alphabeta import AlphaBeta, Limits
 
 _ROUNDS = 20
@@ -128,3 +131,22 @@ def read_openings(text: str, rules: RuleSet, name: str = "openings") -> list[Ope
     if not openings:
         raise ValueError(f"{name} holds no opening: write a FEN or moves such as c3-d4 on each line.")
     return openings
+
+
+def load_openings(path: str, rules: RuleSet) -> list[Opening]:
+    """Reads a file of openings, see :func:`read_openings`.
+
+    Raises:
+        ValueError: it cannot be read, or holds something else; one sentence that names the file.
+    """
+    try:
+        text = decode(Path(path).read_bytes())
+    except OSError as error:
+        raise ValueError(f"The openings {path} could not be read: {why(error)}.") from None
+    return read_openings(text, rules, path)
+
+
+def draw_openings(openings: Sequence[Opening], count: int, seed: int) -> list[Opening]:
+    """``count`` of the openings in random order, each as often as the others, give or take one."""
+    order = np.random.default_rng(seed).permutation(len(openings))
+    return [openings[order[index % len(order)]] for index in range(count)]

@@ -5,12 +5,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
+
+from damas_rl.console import Console
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _PLAIN_SECONDS = 10.0

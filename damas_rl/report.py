@@ -35,7 +35,7 @@ def best_network(ladder: Sequence[Mapping[str, Any]]) -> str:
 
 def pdn_game(game: FinishedGame, rules: RuleSet, name: str, iteration: int) -> PdnGame:
     """A self-play game as PDN; a tag tells how many of its first plies were random."""
-    replayed = Game(rules)
+    replayed = Game(rules, game.fen)
     for action in game.actions:
         replayed.push(action)
     tags = {
@@ -45,7 +45,7 @@ def pdn_game(game: FinishedGame, rules: RuleSet, name: str, iteration: int) -> P
         "RandomPlies": str(game.opening),
         "Termination": game.termination.name.lower(),
     }
-    return PdnGame(rules, list(replayed.moves), tags, result_of(replayed.outcome(), rules))
+    return PdnGame(rules, list(replayed.moves), tags, result_of(replayed.outcome(), rules), game.fen)
 
 
 def ladder_table(entry: Mapping[str, Any]) -> Table:

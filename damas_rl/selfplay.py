@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from damas_env.errors import shown
+from damas_env.notation import format_fen
 from damas_env.observation import features
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
 from damas_env.termination import Termination
 from damas_rl import saved
+from damas_rl.openings import Opening, load_openings
 from damas_rl.records import POLICY_WIDTH, Records, concatenate, empty_records
 from damas_rl.search.mcts import Evaluate, Search, SearchConfig, SearchResult, SearchStats
 
@@ -46,6 +48,8 @@ class SelfPlayConfig:
             (playout-cap randomisation, Wu 2019).
         full_share: share of plies that get a full search.
         random_plies: a game starts with 0 to this many random plies.
+        openings: file of openings, one a line, from a random one of which each game starts (the random plies follow);
+            empty = the starting position.
         temperature: exponent 1 / temperature over visit counts while sampling (PUCT).
         temperature_plies: plies after the opening during which moves are sampled (PUCT).
     """
@@ -57,6 +61,7 @@ class SelfPlayConfig:
     fast_simulations: int = 16
     full_share: float = 1.0
     random_plies: int = 8
+    openings: str = ""
     temperature: float = 1.0
     temperature_plies: int = 16
 
@@ -74,9 +79,10 @@ class SelfPlayConfig:
 
 @dataclass(frozen=True)
 class FinishedGame:
-    """One game from the starting position.
+    """One game.
 
     Attributes:
+        fen: where it started; None = the starting position.
         plies: length of the game.
         actions: the plies, as action indices; empty if there were more than ``LONGEST_GAME``.
         opening: how many of them were random.
@@ -84,6 +90,7 @@ class FinishedGame:
         winner: 0 = White, 1 = Black, -1 = nobody.
     """
 
+    fen: str | None
     plies: int
     actions: tuple[int, ...]
     opening: int
@@ -119,7 +126,7 @@ class SelfPlayBatch:
             "mean_length": float(np.mean(lengths)) if lengths else 0.0,
             "draw_share": drawn / games,
             "white_win_share": white / games,
-            "distinct_share": len({game.actions for game in self.games}) / games,
+            "distinct_share": len({(game.fen, game.actions) for game in self.games}) / games,
         }
         for termination in Termination:
             count = sum(game.termination == termination for game in self.games)
@@ -138,12 +145,32 @@ class _Group:
     is ``rows[p % LONGEST_GAME, g]``.
     """
 
-    def __init__(self, rules: RuleSet, config: SelfPlayConfig, search: SearchConfig, seed: np.random.SeedSequence):
+    def __init__(
+        self,
+        rules: RuleSet,
+        config: SelfPlayConfig,
+        search: SearchConfig,
+        seed: np.random.SeedSequence,
+        book: tuple[NDArray[np.uint64], NDArray[np.int8]] | None,
+    ) -> None:
+        """Starts the games.
+
+        Args:
+            rules: rule set.
+            config: how they are played.
+            search: how moves are searched.
+            seed: of the group's random stream.
+            book: boards and side to move of the positions to start from; None = the starting position.
+        """
         self.rules, self.config, self.search_config = rules, config, search
         self.size = config.games // config.groups
         self.rng = np.random.Generator(np.random.PCG64(seed))
+        self.book = book
+        self.initial_fen = format_fen(rules.initial_boards, rules.first_color, rules)
         self.positions = Positions.initial(rules, self.size)
-        self.opening = self.rng.integers(0, config.random_plies + 1, self.size)
+        self.opening = np.zeros(self.size, np.int64)
+        self.start_boards, self.start_colors = self.positions.boards.copy(), self.positions.colors.copy()
+        self._restart(np.ones(self.size, np.bool_))
         self.rows = empty_records(LONGEST_GAME, self.size)
         self.recorded = np.zeros((LONGEST_GAME, self.size), np.bool_)
         self.played = np.zeros((LONGEST_GAME, self.size), np.int16)
@@ -234,7 +261,9 @@ class _Group:
         plies = np.arange(max(0, length - LONGEST_GAME), length)
         slots = plies % LONGEST_GAME
         winner = int(self.positions.winners()[game])
+        start = format_fen(self.start_boards[game], int(self.start_colors[game]), self.rules)
         finished = FinishedGame(
+            None if start == self.initial_fen else start,
             length,
             tuple(self.played[slots, game].tolist()) if length <= LONGEST_GAME else (),
             min(int(self.opening[game]), length),
@@ -253,14 +282,21 @@ class _Group:
         fresh = self.rng.integers(0, self.config.random_plies + 1, self.size)
         self.opening = np.where(done, fresh, self.opening)
         self.positions.reset(done)
+        if self.book is not None and done.any():
+            boards, colors = self.book
+            chosen = self.rng.integers(0, len(colors), int(done.sum()))
+            started = Positions.from_boards(self.rules, boards[chosen], colors[chosen])
+            for name in Positions.ARRAYS:
+                getattr(self.positions, name)[done] = getattr(started, name)
+        self.start_boards[done], self.start_colors[done] = self.positions.boards[done], self.positions.colors[done]
 
-    _RINGS = ("recorded", "played", "colors")
+    _KEPT = ("recorded", "played", "colors", "start_boards", "start_colors")
 
     def state_dict(self) -> dict[str, Any]:
         """Games in progress, as arrays and plain values."""
         arrays = {f"positions.{name}": getattr(self.positions, name) for name in Positions.ARRAYS}
         arrays |= {f"rows.{name}": column for name, column in self.rows._asdict().items()}
-        arrays |= {name: getattr(self, name) for name in self._RINGS}
+        arrays |= {name: getattr(self, name) for name in self._KEPT}
         copies = {name: array.copy() for name, array in arrays.items()}
         return {**copies, "opening": self.opening.copy(), "rng": self.rng.bit_generator.state}
 
@@ -289,22 +325,33 @@ class _Group:
             getattr(self.positions, name)[:] = state[f"positions.{name}"]
         for name, column in self.rows._asdict().items():
             column[:] = state[f"rows.{name}"]
-        for name in self._RINGS:
+        for name in self._KEPT:
             getattr(self, name)[:] = state[name]
         self.opening = np.array(state["opening"])
         self.rng.bit_generator.state = state["rng"]
+
+
+def _book(path: str, rules: RuleSet) -> tuple[NDArray[np.uint64], NDArray[np.int8]]:
+    """Boards and side to move of the positions of a file of openings."""
+    positions = Opening.positions(rules, load_openings(path, rules))
+    return positions.boards, positions.colors
 
 
 class SelfPlay:
     """All groups of a training run."""
 
     def __init__(self, rules: RuleSet, config: SelfPlayConfig, search: SearchConfig, seed: int) -> None:
-        """Starts ``config.games`` games; group i draws from the i-th child of ``SeedSequence(seed)``."""
+        """Starts ``config.games`` games; group i draws from the i-th child of ``SeedSequence(seed)``.
+
+        Raises:
+            ValueError: the file of openings cannot be used.
+        """
         from damas_env import position
 
         self.config = config
         seeds = np.random.SeedSequence(seed).spawn(config.groups)
-        self.groups = [_Group(rules, config, search, child) for child in seeds]
+        book = _book(config.openings, rules) if config.openings else None
+        self.groups = [_Group(rules, config, search, child, book) for child in seeds]
         self.threads = min(config.threads or position.THREADS, config.groups)
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="selfplay")
 

@@ -15,7 +15,7 @@ import torch
 
 from damas_env.notation import write_pdn
 from damas_env.rules import get_rules
-from damas_rl import saved
+from damas_rl import pretrain, saved
 from damas_rl.arena import run_ladder
 from damas_rl.checkpoint import network_content, rules_from, save_numbered, write_checkpoint
 from damas_rl.config import RunConfig
@@ -47,6 +47,8 @@ class Counts:
         seconds: wall-clock time of training, all parts of the run together.
         evaluated, saved: ``seconds`` at the last measurement and the last checkpoint.
         measured: the closing measurement has been made.
+        pretrained: learner steps of pre-training.
+        pretraining: pre-training has not been finished.
     """
 
     iteration: int = 0
@@ -56,6 +58,8 @@ class Counts:
     evaluated: float = 0.0
     saved: float = 0.0
     measured: bool = False
+    pretrained: int = 0
+    pretraining: bool = True
 
     def __post_init__(self) -> None:
         for key, value in vars(self).items():
@@ -120,6 +124,8 @@ class Trainer:
             self._warm_up()
             if not self.counts.iteration:
                 self._save()
+            if self.counts.pretraining:
+                self._pretrain()
             while self.fraction < 1.0 and not self.stop:
                 self._iterate()
                 trainer, counts = self.config.trainer, self.counts
@@ -152,7 +158,8 @@ class Trainer:
     def _warm_up(self) -> None:
         """Compiles the kernels, which takes a while once per machine, before the clock starts."""
         self._phase("compiling kernels (once per machine)")
-        quick = {"games": 1, "groups": 1, "threads": 1, "simulations": 2, "fast_simulations": 2, "random_plies": 0}
+        quick: dict[str, Any] = dict.fromkeys(("games", "groups", "threads"), 1)
+        quick |= {"simulations": 2, "fast_simulations": 2, "random_plies": 0}
         SelfPlay(self.rules, replace(self.config.selfplay, **quick), self.config.search, 0).run(self.evaluator, 1)
         buffer = ReplayBuffer(self.rules, replace(self.config.replay, capacity=1, window=1))
         buffer.add(empty_records(1))
@@ -167,6 +174,32 @@ class Trainer:
         batch = self.config.selfplay.games // self.config.selfplay.groups * self.config.search.leaves_per_tree
         self._raw_speed = raw_evaluations_per_second(self.evaluator, self.rules, batch, self.selfplay.threads)
         self._clock = time.monotonic()
+
+    def _pretrain(self) -> None:
+        """Learns from a file of records until it has been drawn from as often as configured."""
+        config, counts = self.config, self.counts
+        records = pretrain.load(config.pretrain, self.rules)
+        if records is None:
+            counts.pretraining = False
+            return
+        steps = pretrain.steps_of(config.pretrain, records, config.learner.batch_size)
+        self._phase("pre-training", counts.pretrained / steps)
+        losses: dict[str, float] = {}
+        for losses in pretrain.parts(self.learner, records, steps, counts.pretrained, config.seed):
+            counts.pretrained = min(counts.pretrained + pretrain.STEPS_AT_ONCE, steps)
+            self._tick()
+            self._show_counts()
+            self._show_losses(losses)
+            accuracy = f"pre-training ({losses['policy_accuracy']:.0%} of the moves as played)"
+            self._phase(accuracy, counts.pretrained / steps)
+            if self.stop or self.fraction >= 1.0:
+                break
+            if counts.seconds - counts.saved >= 60 * config.trainer.checkpoint_minutes:
+                self._save()
+        counts.pretraining = counts.pretrained < steps
+        if losses:
+            self.metrics.write("pretrain", counts.iteration, {**losses, "steps": counts.pretrained})
+        self._save()
 
     def _iterate(self) -> None:
         """One phase of self-play and one of learning."""
@@ -296,7 +329,7 @@ class Trainer:
         """Tells people what is going on."""
         status, counts, config = self.progress.status, self.counts, self.config
         seconds = counts.seconds + time.monotonic() - self._clock
-        stopping = bool(self.stop) and phase in ("self-play", "learning")
+        stopping = bool(self.stop) and phase.startswith(("self-play", "learning", "pre-training"))
         news = stopping and status.phase != STOPPING
         status.phase, status.done, status.fraction = STOPPING if stopping else phase, done, self.fraction
         if config.minutes:
@@ -327,7 +360,7 @@ class Trainer:
         self.metrics.write("iteration", counts.iteration, values)
         self._show_counts()
         if learned:
-            status.losses = {name: learned[f"{name}_loss"] for name in ("policy", "value", "moves_left")}
+            self._show_losses(learned)
         status.positions_per_second = timed["positions_per_second"]
         status.evaluations_per_second = timed["evaluations_per_second"]
         status.speed_share = timed["share_of_raw_speed"]
@@ -350,6 +383,9 @@ class Trainer:
         status, counts = self.progress.status, self.counts
         status.iteration, status.games, status.positions = counts.iteration, counts.games, counts.positions
         status.steps, status.rows = self.learner.steps, self.replay.window
+
+    def _show_losses(self, figures: Mapping[str, float]) -> None:
+        self.progress.status.losses = {name: figures[f"{name}_loss"] for name in ("policy", "value", "moves_left")}
 
     def _show_ladder(self) -> None:
         histories = {

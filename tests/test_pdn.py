@@ -5,8 +5,8 @@ import pytest
 
 from damas_env.errors import PdnError
 from damas_env.game import Game
-from damas_env.notation import PdnGame, decode, format_move, read_pdn, result_of, write_pdn
-from damas_env.notation.pdn import game_type
+from damas_env.notation import PdnGame, decode, encoding_of, format_move, read_pdn, result_of, visible, write_pdn
+from damas_env.notation.game_types import format_game_type as game_type
 from damas_env.notation.squares import square_table
 from damas_env.rules import RuleSet, get_rules
 from damas_env.termination import Outcome, Termination
@@ -192,8 +192,8 @@ def test_foreign_game_types_are_noted() -> None:
         ('[FEN ""]\n1. c3-d4', 1, 0, 0, "empty FEN"),
         (f'{OPENING}\n/FEN "W:W21:B1"/ 3. a3-b4', 2, 5, 4, "set up anew"),
         (f'[FEN "{LOST}"]\n\n1. a1-b2 *', 3, 1, 0, "the game is over"),
-        ('[Event "no closing\n1. c3-d4 *', 1, 1, 0, "neither a move"),
-        ("[Event no quotes]\n1. c3-d4 *", 1, 1, 0, "neither a move"),
+        ("[no tag at all]\n1. c3-d4 *".replace("no", "{no}"), 1, 1, 0, "neither a move"),
+        ('[Event "a"\n1. c3-d4 oops', 2, 2, 1, "'oops'"),
         ("PK\x03\x04\x00\x00binary", 1, 1, 0, "neither a move"),
         ("1. 999-1", 1, 1, 0, "square 999"),
         ("1. c3-d4 d6-c5 2. b2-b2", 1, 3, 2, "illegal"),
@@ -223,7 +223,7 @@ def test_contradictions_are_noted() -> None:
 
 def test_a_game_that_goes_on_after_a_draw_is_legal_but_noted() -> None:
     there_and_back = "g1-f2 b8-c7 f2-g1 c7-b8 "
-    game = only(f'[FEN "W:W21,K32:B12,K1"]\n\n{3 * there_and_back}')
+    game = only(f'[FEN "W:W21,K32:B12,K1"]\n\n{3 * there_and_back} *')
     assert game.error is None and len(game.moves) == 12
     assert game.notes == ["the rules 'cbd' end the game (REPETITION after ply 8), but it goes on"]
 
@@ -246,6 +246,51 @@ def test_arbitrary_bytes_never_raise() -> None:
     alphabet = np.frombuffer(b'0123456789abcdefgh-x:.*()[]{}"/$!?; \nWBKFEN\\\xff\x00', dtype=np.uint8)
     for _ in range(300):
         read_pdn(decode(alphabet[rng.integers(0, len(alphabet), 200)].tobytes()), CBD)
+
+
+def test_slips_that_are_read_and_reported() -> None:
+    text = (
+        b'[Event "The "big" one"]\r\n[White "Jos\xe9"]\r\n[White "Ana"]\r\n1.c3xd4 d6:c5\r\n2.b2-c3... f6xg5'
+        b"\r\n5. a3-b4 c5-a3\r\n"
+        b"1. 22-18 10 -14 2. 25- 22 11-16 1 - 0 \r\n1. c3-d4 d6-c5 \xbd-\xbd"
+    )
+    first, second, third = read_pdn(decode(text), CBD)
+    assert first.error is None and len(first.moves) == 6 and first.tags["White"] == "Jos\u00e9"
+    assert first.tags["Event"] == 'The "big" one'
+    assert first.notes == [
+        'line 1: the tag Event is not written as [Event "..."]',
+        "line 3: the tag White stands there again; the first one counts",
+        "nothing separates this game from the next one, which begins in line 7",
+        "a move that takes nothing is written like a capture: 'c3xd4' in line 4 and 2 more",
+        "a move number does not follow the one before: '5. a3-b4' in line 6",
+        "a capture is written like a move that takes nothing: 'c5-a3' in line 6",
+        "no result stands behind the moves or in the header",
+    ]
+    assert (second.line, second.result, second.error, second.notes) == (7, "1-0", None, [])
+    assert (third.line, third.result, third.error, third.notes) == (8, "1/2-1/2", None, [])
+
+
+def test_latin_1_bytes_are_told_from_utf_8() -> None:
+    assert [encoding_of(data) for data in (b"a", "\u00e9".encode(), b"\xe9", "a".encode("utf-16"))] == [
+        "utf-8", "utf-8", "cp1252", "utf-16",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", ["1. c3-d4 1... d6-c5", "1. c3-d4 1. d6-c5", "1.. c3-d4 d6-c5", "17. c3-d4 d6-c5"])
+def test_move_numbers_that_start_no_game(number: str) -> None:
+    game = only(f"{number} *")
+    assert len(game.moves) == 2 and game.notes == []
+
+
+def test_a_game_from_the_middle_of_another_one_keeps_its_numbers() -> None:
+    assert only('[FEN "B:W22:B11,K1"]\n\n31... f6-e5 32. c3-d4 *').notes == []
+    assert only('[FEN "B:W22:B11,K1"]\n\n1. f6-e5 c3-d4 2. e5xc3 *').notes == []
+
+
+def test_texts_are_made_visible() -> None:
+    assert visible("Jos\u00e9 1\n\u0444") == "Jos\u00e9 1\n\u0444"
+    assert visible("a\x1b[31m\x07\u202e\x9b\x00\ud800") == "a\\x1b[31m\\x07\\u202e\\x9b\\x00\\ud800"
+    assert visible("a\tb\rc\u00a0d\u2028e\x85f") == "a b c d e f"
 
 
 # Writing

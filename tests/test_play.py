@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from damas_env.game import Game
 from damas_env.notation import read_pdn
 from damas_env.rules import get_rules
 from damas_rl.cli import main
+from damas_rl.console import Console
 from damas_rl.play.terminal import TerminalGame
 from damas_rl.players import make_player
 

@@ -1,17 +1,21 @@
 """Self-play: records are replayed against the rules; runs are reproducible, whatever threads and resumes there are."""
 
 import pickle
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
+from damas_env.game import Game
+from damas_env.notation import read_pdn, write_pdn
 from damas_env.observation import features
 from damas_env.position import Positions
 from damas_env.termination import Termination
 from damas_rl import records, selfplay
 from damas_rl.records import Records
+from damas_rl.report import pdn_game
 from damas_rl.search.mcts import Search, SearchConfig, SearchResult
 from damas_rl.selfplay import FinishedGame, SelfPlay, SelfPlayBatch, SelfPlayConfig
 from search_cases import RULES, HashEvaluator
@@ -291,3 +295,36 @@ def test_wrong_configurations_are_refused() -> None:
             SelfPlayConfig(**{key: value})
     with pytest.raises(ValueError, match=r"multiple of selfplay\.groups=5"):
         SelfPlayConfig(games=12, groups=5)
+
+
+def test_games_start_from_a_file_of_openings(tmp_path) -> None:
+    path = tmp_path / "openings.txt"
+    path.write_text("c3-d4 d6-c5  # two plies\nB:W21,22,23,24:BK1,2,3\n\n")
+    starts = {Game(RULES, fen).fen() for fen in ("B:W21,22,23,24:BK1,2,3",)}
+    moved = Game(RULES)
+    for move in ("c3-d4", "d6-c5"):
+        moved.push(move)
+    starts.add(moved.fen())
+    config = replace(SMALL, openings=str(path), random_plies=2)
+    run = SelfPlay(RULES, config, KINDS["puct"], 1)
+    batch = run.run(Material(), 1200)
+    assert {game.fen for game in batch.games} == starts
+    for game in batch.games:
+        text = write_pdn([pdn_game(game, RULES, "x", 1)])
+        (read,) = read_pdn(text, RULES)
+        assert read.error is None and read.fen == game.fen and len(read.moves) == game.plies
+    resumed = SelfPlay(RULES, config, KINDS["puct"], 999)
+    resumed.load_state_dict(pickle.loads(pickle.dumps(run.state_dict())))
+    assert same(resumed.run(Material(), 600), run.run(Material(), 600))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("hello", "line 1"), ("# none", "no opening"), (None, "could not be read")]
+)
+def test_bad_files_of_openings_are_refused(tmp_path, text: str | None, reason: str) -> None:
+    path = tmp_path / "openings.txt"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(ValueError, match=reason) as caught:
+        SelfPlay(RULES, replace(SMALL, openings=str(path)), KINDS["puct"], 1)
+    assert "openings.txt" in str(caught.value)

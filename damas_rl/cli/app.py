@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import damas_env
-from damas_rl.cli.common import printable
+from damas_env.notation import visible
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
@@ -86,7 +86,7 @@ def _describe(error: Exception) -> str:
 
 
 def _one_line(text: str) -> str:
-    return printable(" ".join(text.split()))
+    return " ".join(visible(text).split())
 
 
 def _drop_output() -> None:

@@ -4,6 +4,9 @@ import argparse
 import json
 import re
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from damas_env.errors import NotationError, shown
@@ -11,6 +14,7 @@ from damas_env.game import Game
 from damas_env.notation import Move
 from damas_env.presets import RULE_SETS
 from damas_env.termination import Outcome
+from damas_rl.files import check_writable, why
 
 _MOST_BYTES = 1 << 28
 
@@ -79,6 +83,21 @@ def read_bytes(path: str) -> bytes:
     return data
 
 
+def output_path(option: str, given: str) -> Path:
+    """The place that an option names for a file, found to be writable before any work is done.
+
+    Raises:
+        CommandError: it is not.
+    """
+    path = Path(given)
+    try:
+        check_writable(path)
+    except (OSError, ValueError) as error:
+        reason = why(error) if isinstance(error, OSError) else str(error)
+        raise CommandError(f"{option} {given}: this file cannot be written: {reason}") from None
+    return path
+
+
 def push_moves(game: Game, text: str) -> Move | None:
     """Plays the moves of ``--moves``, such as ``22-17 9-13`` or ``1. c3-b4 b6-a5``.
 
@@ -96,11 +115,6 @@ def push_moves(game: Game, text: str) -> Move | None:
         except NotationError as error:
             raise CommandError(f"ply {game.ply + 1}: {error}") from None
     return last
-
-
-def printable(text: str) -> str:
-    """``text`` from a file or a command line for a terminal: what does not print, such as ESC, is written out."""
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
 def outcome_json(outcome: Outcome | None) -> dict[str, str | None] | None:
@@ -125,7 +139,7 @@ def print_json(document: Any) -> None:
 
 def show(*renderables: Any) -> None:
     """Prints Rich renderables, with colours if the output is a terminal."""
-    from rich.console import Console
+    from damas_rl.console import Console
 
     console = Console(highlight=False)
     with console.capture() as capture:
@@ -133,8 +147,25 @@ def show(*renderables: Any) -> None:
     print(capture.get(), end="")
 
 
+@contextmanager
+def progress_bar(quiet: bool, title: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A progress bar on stderr, if that is a terminal and ``quiet`` is not wanted: a function of (done, total)."""
+    from rich.markup import escape
+    from rich.progress import Progress
+
+    from damas_rl.console import Console
+
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task(escape(title))
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
 def colors() -> bool:
     """True if the output is a terminal that shows colours."""
-    from rich.console import Console
+    from damas_rl.console import Console
 
     return Console().color_system is not None

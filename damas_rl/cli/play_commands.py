@@ -5,13 +5,12 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from damas_env.game import Game
-from damas_env.notation import decode, format_move
+from damas_env.notation import decode, format_move, visible
 from damas_env.rules import get_rules
 from damas_rl.cli.common import (
     CommandError,
@@ -21,13 +20,15 @@ from damas_rl.cli.common import (
     count,
     elo_difference,
     outcome_text,
+    output_path,
     print_json,
+    progress_bar,
     push_moves,
     read_bytes,
     show,
     whole_number,
 )
-from damas_rl.files import atomic_write, check_writable, why
+from damas_rl.files import atomic_write
 
 if TYPE_CHECKING:  # both load torch or kernels, which most commands do without
     from damas_rl.arena import MatchResult
@@ -135,23 +136,17 @@ def _match(arguments: argparse.Namespace) -> None:
         raise CommandError(
             f"--games {arguments.games}: games are played in pairs with colours swapped, so give an even number"
         )
+    output = output_path("--pdn", arguments.pdn) if arguments.pdn is not None else None
     openings = None
     if arguments.openings is not None:
         openings = read_openings(decode(read_bytes(arguments.openings)), rules, arguments.openings)
     sprt = Sprt(*arguments.sprt) if arguments.sprt else None
-    output = None if arguments.pdn is None else Path(arguments.pdn)
-    if output:
-        try:
-            check_writable(output)
-        except (OSError, ValueError) as error:
-            reason = why(error) if isinstance(error, OSError) else str(error)
-            raise CommandError(f"--pdn {arguments.pdn}: this file cannot be written: {reason}") from None
     seeds = _seeds(arguments.seed or 0, 3)
     player, opponent = (
         make_player(spec, rules, seed)
         for spec, seed in zip((arguments.player, arguments.opponent), seeds[:2], strict=True)
     )
-    with _stop_on_interrupt() as stop, _progress_bar(arguments.json) as progress:
+    with _stop_on_interrupt() as stop, progress_bar(arguments.json, "games") as progress:
         result = play_match(
             player, opponent, rules, arguments.games, openings, arguments.random_plies, seeds[2],
             progress=progress, stop=stop, sprt=sprt,
@@ -200,7 +195,7 @@ def _print_match(result: "MatchResult", sprt: "Sprt | None", as_json: bool) -> N
     if sprt:
         found = "undecided" if verdict is None else f"{verdict:+g}"
         lines.append(f"  sequential test between {sprt.low:+g} and {sprt.high:+g} Elo: {found}")
-    print("\n".join(lines))
+    print(visible("\n".join(lines)))
 
 
 @contextmanager
@@ -220,24 +215,8 @@ def _stop_on_interrupt() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-@contextmanager
-def _progress_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """A progress bar on stderr, if that is a terminal."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
-        yield None
-        return
-    with Progress(console=console, transient=True) as bar:
-        task = bar.add_task("games")
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
 def _play(arguments: argparse.Namespace) -> None:
-    from rich.console import Console
-
+    from damas_rl.console import Console
     from damas_rl.play.terminal import TerminalGame
     from damas_rl.players import make_player
 

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
@@ -15,6 +14,7 @@ from damas_env.errors import shown
 from damas_env.game import Game
 from damas_env.notation import Move, PdnGame, result_of, write_pdn
 from damas_env.termination import Outcome, Termination
+from damas_rl.console import Console
 from damas_rl.files import atomic_write, why
 from damas_rl.play.lines import signed, spell_line
 from damas_rl.players import Choice, Player

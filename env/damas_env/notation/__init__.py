@@ -1,9 +1,11 @@
 """Squares, positions, moves and games as text: numbers and algebraic names, FEN, PDN."""
 
+from damas_env.notation.display import visible
 from damas_env.notation.fen import boards_of, format_fen, parse_fen, pieces_of
 from damas_env.notation.moves import Move, format_move, format_moves, legal_moves, parse_move, spell_moves
-from damas_env.notation.pdn import PdnGame, PdnIssue, read_pdn, result_of, write_pdn
-from damas_env.notation.pdn_text import decode
+from damas_env.notation.pdn import PdnGame, PdnIssue, read_pdn, result_of
+from damas_env.notation.pdn_text import decode, encoding_of
+from damas_env.notation.pdn_write import write_pdn
 from damas_env.notation.squares import SquareTable, parse_square, square_name, square_table
 
 __all__ = [
@@ -13,6 +15,7 @@ __all__ = [
     "SquareTable",
     "boards_of",
     "decode",
+    "encoding_of",
     "format_fen",
     "format_move",
     "format_moves",
@@ -26,5 +29,6 @@ __all__ = [
     "spell_moves",
     "square_name",
     "square_table",
+    "visible",
     "write_pdn",
 ]

@@ -1,29 +1,32 @@
-"""PDN files: reading with a report for each game, and writing (PDN 3.0)."""
+"""PDN files: the games of a text, replayed, with a report for each."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import product
 
 import numpy as np
 
-from damas_env.errors import FenError, NotationError, PdnError
+from damas_env.errors import FenError, IllegalMoveError, NotationError, PdnError, quoted
 from damas_env.notation.fen import format_fen, parse_fen
-from damas_env.notation.moves import NOTATIONS, Move, format_move, legal_moves, parse_move
-from damas_env.notation.pdn_text import TAG_NAME, Item, RawGame, split_games
-from damas_env.notation.squares import CORNERS
+from damas_env.notation.game_types import (
+    DEFAULT_RULES,
+    WINNER_OF,
+    GameType,
+    capture_separator,
+    differences,
+    format_result,
+    note_on,
+    parse_game_type,
+    rules_of,
+)
+from damas_env.notation.moves import Move, parse_move
+from damas_env.notation.pdn_text import Item, RawGame, split_games
 from damas_env.position import Positions
-from damas_env.rules import RuleSet
+from damas_env.rules import RuleSet, get_rules
 from damas_env.termination import Outcome, Termination
 
-SEVEN_TAGS = {
-    "Event": "?", "Site": "?", "Date": "????.??.??", "Round": "?", "White": "?", "Black": "?", "Result": "*",
-}  # fmt: skip
-"""The tags that every written game has, with the values for "unknown"."""
-
-_INTERNATIONAL_RESULTS = {20, 27}
-_RESULTS = {"W": ("1-0", "2-0"), "B": ("0-1", "0-2"), None: ("1/2-1/2", "1-1")}
-_GAME_TYPE = re.compile(r"([0-9]{1,3})(?:,([WB]),([0-9]{1,2}),([0-9]{1,2}),([ANS])([0-3])(?:,([01]))?)?")
-_LINE_LENGTH = 80
+_SHOWN = 80
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,8 @@ class PdnGame:
     Attributes:
         rules: the rule set.
         moves: the moves, as far as they are legal.
-        tags: header of the file, ``Result``, ``FEN``, ``SetUp`` and ``GameType`` included when read; when
-            written, those four come from the other fields.
+        tags: header of the file, ``Result``, ``FEN``, ``SetUp``, ``GameType`` and ``RuleSet`` included when read; when
+            written, those come from the other fields.
         result: as in the file (``"1-0"``, ``"2-0"``, ``"*"``, ...).
         fen: where the game starts, None = the initial position.
         line: first line of the game in the file.
@@ -60,7 +63,7 @@ class PdnGame:
         final_fen: position after the last legal move.
         outcome: how the game stands after the last legal move under the rules, None if it could go on.
         error: why it could not be followed to the end, None if all is legal.
-        notes: what else is remarkable, one sentence each.
+        notes: what else is remarkable, or was read although it is not as it should be, one sentence each.
     """
 
     rules: RuleSet
@@ -80,86 +83,133 @@ def result_of(outcome: Outcome | None, rules: RuleSet) -> str:
     """The PDN result of an outcome in the convention of the rule set; ``"*"`` if the game is undecided."""
     if outcome is None or outcome.termination == Termination.PLY_CAP:
         return "*"
-    return _RESULTS[outcome.winner][rules.game_type in _INTERNATIONAL_RESULTS]
+    return format_result(outcome.winner, rules)
 
 
-def game_type(rules: RuleSet, notation: str) -> str:
-    """The long form of the GameType tag: ``"26,W,8,8,A0,0"``."""
-    color = "WB"[rules.first_color]
-    digit = 0 if notation == "algebraic" else CORNERS.index(rules.square_one)
-    digit = 3 - digit if color == "B" else digit
-    letter = "A" if notation == "algebraic" else "N"
-    return f"{rules.game_type},{color},{rules.size},{rules.size},{letter}{digit},{int(rules.mirrored)}"
-
-
-def read_pdn(text: str, rules: RuleSet) -> list[PdnGame]:
+def read_pdn(
+    text: str, rules: RuleSet | None = None, progress: Callable[[int, int], None] | None = None
+) -> list[PdnGame]:
     """Reads and replays every game of a PDN text.
 
     A game that cannot be followed keeps its legal moves and says in ``error`` where and why it stops. Squares
     written as numbers are read as the GameType tag says: the long form names the corner of square 1, without
     it the rule set's own numbering is meant. Where that reading is illegal and the other usual one (from a1,
-    or the rule set's own) gets to the end, the other one is taken and noted. Draw laws do not stop a game
-    here, since players may go on.
+    or the rule set's own) gets to the end, the other one is taken and noted; likewise for the side that begins.
+    Draw laws do not stop a game here, since players may go on.
 
     Args:
         text: the file, see ``pdn_text.decode``.
-        rules: rule set of all games.
+        rules: rule set of all games; None = what the header of each asks for (see ``game_types.rules_of``).
+        progress: called with (games read, games in all).
     """
-    return [_read_game(raw, rules) for raw in split_games(text)]
+    raw_games = split_games(text)
+    games = []
+    for raw in raw_games:
+        games.append(_read_game(raw, rules))
+        if progress is not None:
+            progress(len(games), len(raw_games))
+    return games
 
 
-def _read_game(raw: RawGame, rules: RuleSet) -> PdnGame:
-    stated, notes = _stated_corner(raw.tags.get("GameType"), rules)
-    written = [item.text for item in raw.items] + [raw.tags.get("FEN", "")]
-    if not any(re.search(r"(?<![A-Ja-j0-9])[0-9]", text) for text in written):
-        readings = [_replay(raw, rules, None)]
-        readings[0].numbering = "algebraic"
-    else:
-        corners = dict.fromkeys((stated or rules.square_one, rules.square_one, "bottom_left"))
-        readings = []
-        for corner in corners:
-            readings.append(_replay(raw, rules, corner))
-            if readings[-1].error is None or raw.error:
-                break
-    best = next((r for r in readings if r.error is None), max(readings, key=lambda r: len(r.moves)))
-    if best.numbering != readings[0].numbering:
+@dataclass(frozen=True)
+class _Reading:
+    """One way to read a game: corner of square 1 (None = there are no numbers), colour that begins."""
+
+    corner: str | None
+    first: int
+
+
+def _read_game(raw: RawGame, rules: RuleSet | None) -> PdnGame:
+    if rules is None:
+        try:
+            rules = rules_of(raw.tags)
+        except PdnError as error:
+            return _unread(raw, get_rules(DEFAULT_RULES), PdnIssue(raw.line, 0, "", str(error)))
+    tag = raw.tags.get("GameType")
+    stated = parse_game_type(tag) if tag is not None else None
+    readings = _readings(raw, stated, rules)
+    games = []
+    for reading in readings:
+        games.append(_replay(raw, rules, reading))
+        if games[-1].error is None:
+            break
+    best = next((game for game in games if game.error is None), max(games, key=lambda game: len(game.moves)))
+    used = readings[games.index(best)]
+    notes = list(raw.notes)
+    if tag is not None:
+        notes += differences(stated, rules) if stated else [note_on(tag)]
+    if used.first != rules.first_color:
+        notes.append(f"{_SIDES[used.first]} begins as the GameType tag says, not as under the rules {rules.name!r}")
+    elif used.first != readings[0].first:
+        other = _SIDES[readings[0].first]
+        notes.append(f"{_SIDES[used.first]} was taken to begin, since the moves are not legal if {other} does")
+    if used.corner != readings[0].corner:
         notes.append(
-            f"square 1 was taken to be {best.numbering.replace('_', ' ')}, "
-            f"since the moves are not legal with {readings[0].numbering.replace('_', ' ')}"
+            f"square 1 was taken to be {_plain(used.corner)}, since the moves are not legal with "
+            f"{_plain(readings[0].corner)}"
         )
     best.notes[:0] = notes
     return best
 
 
-def _stated_corner(tag: str | None, rules: RuleSet) -> tuple[str | None, list[str]]:
-    """(corner of square 1 that a GameType tag names, notes on the tag)."""
-    if tag is None:
-        return None, []
-    match = _GAME_TYPE.fullmatch(tag.replace(" ", ""))
-    if not match:
-        return None, [f"GameType {tag[:40]!r} is not understood"]
-    notes = []
-    if int(match[1]) != rules.game_type:
-        notes.append(f"the file says GameType {match[1]}, the rule set {rules.name!r} is {rules.game_type}")
-    if not match[6]:
-        return None, notes
-    if {int(match[3]), int(match[4])} != {rules.size}:
-        notes.append(f"the file says {match[3]}x{match[4]} squares, the rule set {rules.name!r} has {rules.size}")
-    digit = int(match[6])
-    if match[5] == "A" and digit == 1:
-        digit = 0  # the same corner in files from before April 2014
-    elif match[2] == "B":
-        digit = 3 - digit  # the tag is written as the starting player sees the board
-    return CORNERS[digit], notes
+_SIDES = ("White", "Black")
 
 
-def _replay(raw: RawGame, rules: RuleSet, corner: str | None) -> PdnGame:
-    """Plays a game through with numbers read from one corner."""
-    tag_result = raw.tags.get("Result", "")
+def _plain(corner: str | None) -> str:
+    return (corner or "").replace("_", " ")
+
+
+def _unread(raw: RawGame, rules: RuleSet, error: PdnIssue | None = None) -> PdnGame:
+    """The game before its first move."""
+    tag_result = _tagged_result(raw)
     result = tag_result if raw.result in ("", "*") and tag_result else raw.result or "*"
-    game = PdnGame(rules, tags=dict(raw.tags), result=result, line=raw.line, numbering=corner or "algebraic")
-    if raw.result not in ("", "*") and tag_result not in ("", "?", "*", raw.result):
-        game.notes.append(f"the Result tag says {tag_result[:20]!r}, the moves end with {raw.result!r}")
+    return PdnGame(rules, tags=dict(raw.tags), result=result, line=raw.line, error=error)
+
+
+def _tagged_result(raw: RawGame) -> str:
+    """The Result tag, without blanks where it is a usual result."""
+    tag = raw.tags.get("Result", "").strip()
+    bare = "".join(tag.split()).replace("\u00bd", "1/2")
+    return bare if bare in WINNER_OF or bare == "0-0" else tag
+
+
+def _readings(raw: RawGame, stated: GameType | None, rules: RuleSet) -> list[_Reading]:
+    """The ways in which a game can be read, the one that its file asks for first."""
+    corners: list[str | None] = [None]
+    written = [item.text for item in raw.items] + [raw.tags.get("FEN", "")]
+    if any(re.search(r"(?<![A-Ja-j0-9])[0-9]", text) for text in written):
+        named = stated.corner if stated else None
+        corners = list(dict.fromkeys((named or rules.square_one, rules.square_one, "bottom_left")))
+    firsts = [rules.first_color]
+    if stated and stated.first is not None and stated.first != rules.first_color:
+        firsts.insert(0, stated.first)
+    if "FEN" in raw.tags or (raw.items and raw.items[0].setup):
+        firsts = firsts[-1:]
+    return [_Reading(corner, first) for corner, first in product(corners, firsts)]
+
+
+class _Remarks:
+    """Slips that the reader lives with: of each kind the number and the first place."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, tuple[int, str]] = {}
+
+    def add(self, kind: str, item: Item, number: str = "") -> None:
+        count, first = self._kinds.get(kind, (0, f"{quoted(number + item.text, 20)} in line {item.line}"))
+        self._kinds[kind] = count + 1, first
+
+    def sentences(self) -> list[str]:
+        return [
+            f"{kind}: {first}" + (f" and {count - 1} more" if count > 1 else "")
+            for kind, (count, first) in self._kinds.items()
+        ]
+
+
+def _replay(raw: RawGame, rules: RuleSet, reading: _Reading) -> PdnGame:
+    """Plays a game through in one reading."""
+    corner = reading.corner
+    game = _unread(raw, rules)
+    game.numbering = corner or "algebraic"
     items = list(raw.items)
     fen = Item(raw.tags["FEN"], raw.line, setup=True) if "FEN" in raw.tags else None
     while items and items[0].setup:
@@ -167,38 +217,84 @@ def _replay(raw: RawGame, rules: RuleSet, corner: str | None) -> PdnGame:
     try:
         boards, color = parse_fen(fen.text if fen else None, rules, corner)
     except FenError as error:
-        game.error = PdnIssue(fen.line if fen else raw.line, 0, fen.text[:80] if fen else "", str(error))
+        game.error = PdnIssue(fen.line if fen else raw.line, 0, fen.text[:_SHOWN] if fen else "", str(error))
         return game
-    if fen:
+    if fen is None:
+        color = reading.first  # the starting position looks the same to both sides
+    if fen or color != rules.first_color:
         game.fen = format_fen(boards, color, rules)
     positions = Positions.from_boards(rules, boards[None], np.array([color], dtype=np.int8))
+    numbers = _numbers(items, color, rules.first_color)
     over: str | None = None
+    remarks = _Remarks()
     for item in items:
         if over is None and positions.terminations[0] and not positions.lost[0]:
             over = f"{Termination(int(positions.terminations[0])).name} after ply {len(game.moves)}"
         try:
             if item.setup:
                 raise PdnError("the position is set up anew in the middle of the game")
-            positions = _afresh(positions)
-            move = parse_move(item.text, positions, corner)
+            positions = afresh(positions)
+            move = _move(item, positions, corner, remarks)
         except NotationError as error:
-            game.error = PdnIssue(item.line, len(game.moves) + 1, item.text[:80], str(error))
+            game.error = PdnIssue(item.line, len(game.moves) + 1, item.text[:_SHOWN], str(error))
             break
+        if item.number and (shift := item.number - numbers[len(game.moves)]):
+            remarks.add("a move number does not follow the one before", item, f"{item.number}. ")
+            numbers = [number + shift for number in numbers]
         positions.step(np.array([move.action]))
         game.moves.append(move)
     if game.error is None and raw.error:
         game.error = PdnIssue(raw.error.line, len(game.moves) + 1, raw.error.text, raw.error.reason)
     game.final_fen = format_fen(positions.boards[0], int(positions.colors[0]), rules)
     game.outcome = _outcome(positions)
+    game.notes += remarks.sentences()
     if over:
         game.notes.append(f"the rules {rules.name!r} end the game ({over}), but it goes on")
-    known = {result: winner for winner, results in _RESULTS.items() for result in results}
-    if game.outcome and game.outcome.winner and known.get(result, game.outcome.winner) != game.outcome.winner:
-        game.notes.append(f"the result is {result!r}, but {game.outcome.winner} has won on the board")
+    game.notes += _result_notes(raw, game)
     return game
 
 
-def _afresh(positions: Positions) -> Positions:
+def _numbers(items: list[Item], color: int, first_color: int) -> list[int]:
+    """The move number that belongs to each ply; the first one in the file is believed."""
+    behind = color != first_color
+    numbers = [1 + (ply + behind) // 2 for ply in range(len(items))]
+    shift = next((item.number - number for item, number in zip(items, numbers, strict=True) if item.number), 0)
+    return [number + shift for number in numbers]
+
+
+def _move(item: Item, positions: Positions, corner: str | None, remarks: _Remarks) -> Move:
+    """The move that an item means; its separator may be the wrong one."""
+    try:
+        move = parse_move(item.text, positions, corner)
+    except IllegalMoveError:
+        quiet = re.sub("[xX:]", "-", item.text)
+        try:
+            move = parse_move(quiet, positions, corner)
+        except NotationError:
+            quiet = item.text
+        if quiet == item.text:
+            raise
+        remarks.add("a move that takes nothing is written like a capture", item)
+        return move
+    if move.captures and "-" in item.text and capture_separator(positions.rules) != "-":
+        remarks.add("a capture is written like a move that takes nothing", item)
+    return move
+
+
+def _result_notes(raw: RawGame, game: PdnGame) -> list[str]:
+    """What is wrong with the result of a game."""
+    notes, tag = [], _tagged_result(raw)
+    if raw.result not in ("", "*") and tag not in ("", "?", "*", raw.result):
+        notes.append(f"the Result tag says {tag[:20]!r}, the moves end with {raw.result!r}")
+    if not raw.result and not tag and game.moves:
+        notes.append("no result stands behind the moves or in the header")
+    winner = game.outcome.winner if game.outcome else None
+    if winner and WINNER_OF.get(game.result, winner) != winner:
+        notes.append(f"the result is {game.result[:20]!r}, but {winner} has won on the board")
+    return notes
+
+
+def afresh(positions: Positions) -> Positions:
     """The same position to be played on from, even if a draw law has ended the game."""
     if positions.terminations[0] and not positions.lost[0]:
         return Positions.from_boards(positions.rules, positions.boards, positions.colors)
@@ -210,58 +306,3 @@ def _outcome(positions: Positions) -> Outcome | None:
         return None
     winner = int(positions.winners()[0])
     return Outcome(Termination(int(positions.terminations[0])), None if winner < 0 else "WB"[winner])
-
-
-def write_pdn(games: Iterable[PdnGame], notation: str | None = None) -> str:
-    """Writes games as PDN 3.0: seven tags first, ``*`` behind every game, lines of at most 80 characters.
-
-    Args:
-        games: rule set, moves, result, FEN and tags of each are used.
-        notation: ``"algebraic"`` or ``"numeric"``; None = that of each rule set.
-
-    Raises:
-        PdnError: a move is not legal where it stands, or a tag cannot be written.
-    """
-    return "\n".join(_write_game(game, notation or game.rules.notation) for game in games)
-
-
-def _write_game(game: PdnGame, notation: str) -> str:
-    if notation not in NOTATIONS:
-        raise PdnError(f"unknown notation {notation!r}: choose from {', '.join(NOTATIONS)}")
-    rules = game.rules
-    boards, color = parse_fen(game.fen, rules)
-    tags = {**SEVEN_TAGS, **game.tags, "Result": game.result}
-    for computed in ("GameType", "SetUp", "FEN"):
-        tags.pop(computed, None)
-    if rules.game_type:
-        tags["GameType"] = game_type(rules, notation)
-    if game.fen is not None:
-        tags["SetUp"], tags["FEN"] = "1", format_fen(boards, color, rules, notation)
-    header = []
-    for name, value in tags.items():
-        if not TAG_NAME.fullmatch(name):
-            raise PdnError(f"{name[:40]!r} is no name of a PDN tag: use letters, digits and underscores")
-        escaped = " ".join(value.split()).replace("\\", "\\\\").replace('"', '\\"')
-        header.append(f'[{name} "{escaped}"]')
-    words = []
-    positions = Positions.from_boards(rules, boards[None], np.array([color], dtype=np.int8))
-    for ply, move in enumerate(game.moves):
-        positions = _afresh(positions)
-        if move not in legal_moves(positions):
-            raise PdnError(f"ply {ply + 1}, {move.frm} to {move.to}, is not legal where it stands")
-        # A number stands before each move of the side that begins: "1. a3-b4 b6-a5", "1... b6-a5 2. a3-b4".
-        if positions.colors[0] == rules.first_color or ply == 0:
-            number = (ply + (color != rules.first_color)) // 2 + 1
-            words.append(f"{number}." if positions.colors[0] == rules.first_color else f"{number}...")
-        words.append(format_move(move, positions, notation))
-        positions.step(np.array([move.action]))
-    return "\n".join((*header, "", *_wrapped([*words, "*"]), ""))
-
-
-def _wrapped(words: list[str]) -> list[str]:
-    lines = [""]
-    for word in words:
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > _LINE_LENGTH:
-            lines.append("")
-        lines[-1] += f" {word}" if lines[-1] else word
-    return lines
