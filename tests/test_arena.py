@@ -15,10 +15,11 @@ from damas_env.notation import read_pdn
 from damas_env.position import Positions
 from damas_env.rules import get_rules
 from damas_env.termination import Termination
+from damas_rl import arena
 from damas_rl.arena import ArenaConfig, play_match, run_ladder
 from damas_rl.cli import main
 from damas_rl.elo import PAIR_SCORES, Sprt, elo_difference, expected_score
-from damas_rl.openings import Opening, random_openings, read_openings
+from damas_rl.openings import Opening, draw_openings, load_openings, random_openings, read_openings
 from damas_rl.players import Choice, Player, make_player
 from damas_rl.search.alphabeta import AlphaBeta, Limits
 from tests.test_players import Material
@@ -373,3 +374,22 @@ def test_termination_of_games_is_recorded() -> None:
     match = play_match(*players("random", "random"), CBD, 40, seed=2)
     assert Termination.NONE not in {game.termination for game in match.games}
     assert len({game.termination for game in match.games}) > 1
+
+
+def test_the_ladder_starts_from_a_file_of_openings(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    book = tmp_path / "book.txt"
+    book.write_text("c3-d4\nc3-b4\na3-b4 b6-a5\n")
+    seen: list[Opening] = []
+    plain = arena.play_pairs
+
+    def watched(pairs, *arguments):
+        seen.extend(pair.opening for pair in pairs)
+        return plain(pairs, *arguments)
+
+    monkeypatch.setattr(arena, "play_pairs", watched)
+    config = ArenaConfig(ladder=("random",), simulations=1, openings=str(book))
+    run_ladder(Material(), CBD, config, 8, seed=1)
+    listed = load_openings(str(book), CBD)
+    assert len(seen) == 4 and set(seen) == set(listed)
+    assert draw_openings(listed, 6, 1) == draw_openings(listed, 6, 1)
+    assert len({tuple(draw_openings(listed, 3, seed)) for seed in range(20)}) > 3

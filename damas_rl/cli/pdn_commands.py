@@ -161,6 +161,9 @@ def _show(entries: list[_Entry], bad: int, made: dict[str, Any]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    def cell(text: str) -> str:
+        return escape(visible(text))  # here, so that columns are wide enough for escapes
+
     listed = entries
     if len(entries) > _MOST_ROWS:
         listed = [entry for entry in entries if entry.game.error or entry.game.notes]
@@ -169,10 +172,10 @@ def _show(entries: list[_Entry], bad: int, made: dict[str, Any]) -> None:
         players = f"{game.tags.get('White', '?')} - {game.tags.get('Black', '?')}"
         report = "[green]legal[/green]"
         if game.error:
-            report = f"[red]line {game.error.line}, ply {game.error.ply}: {escape(game.error.reason)}[/red]"
-        report = "\n".join((report, *map(escape, game.notes)))
+            report = f"[red]line {game.error.line}, ply {game.error.ply}: {cell(game.error.reason)}[/red]"
+        report = "\n".join((report, *map(cell, game.notes)))
         plies = str(len(game.moves))
-        table.add_row(escape(path), str(number), escape(players), escape(game.result), plies, report)
+        table.add_row(cell(path), str(number), cell(players), cell(game.result), plies, report)
     lines = [f"{len(entries) - bad} of {len(entries)} games are legal to the end"]
     if len(listed) > _MOST_ROWS:
         lines.append(f"{len(listed) - _MOST_ROWS} more games with something to report are not listed (see --json)")
