@@ -123,17 +123,18 @@ def check_standing(positions: Positions) -> None:
         raise SavedError(f"The game {int(np.flatnonzero(wrong)[0])} in progress does not fit its board.")
 
 
-def check_played(positions: Positions, rings: Mapping[str, NDArray[Any]], rows: Records) -> None:
+def check_played(positions: Positions, start: Positions, rings: Mapping[str, NDArray[Any]], rows: Records) -> None:
     """Refuses games in progress that are not what their plies lead to.
 
     Args:
         positions: B games. Those that are longer than R plies cannot be followed and are left out.
+        start: where each game started.
         rings: ``played``, ``colors`` and ``recorded`` [R, B] of the plies of each game.
         rows: records [R, B] of these plies.
     """
     size, ring = len(positions), len(rows.z)
     short = positions.plies <= ring
-    anew = Positions.initial(positions.rules, size)
+    anew = start.copy()
     wrong = np.zeros(size, dtype=np.bool_)
     for ply in range(int(positions.plies[short].max(initial=0))):
         playing = short & ~wrong & (positions.plies > ply)

@@ -308,13 +308,15 @@ class _Group:
         positions = Positions(self.rules, self.size)
         for name in Positions.ARRAYS:
             setattr(positions, name, saved.array(state, f"positions.{name}", getattr(positions, name)))
-        rings = {name: saved.array(state, name, getattr(self, name)) for name in self._RINGS}
+        rings = {name: saved.array(state, name, getattr(self, name)) for name in self._KEPT}
         rows = saved.records_of(state, "rows.", (LONGEST_GAME, self.size))
         saved.within("positions.colors", positions.colors, 0, 1)
         saved.within("positions.plies", positions.plies, 0, 1 << 30)
         saved.within("colors", rings["colors"], 0, 1)
+        saved.within("start_colors", rings["start_colors"], 0, 1)
         saved.check_standing(positions)
-        saved.check_played(positions, rings, rows)
+        start = saved.checked_positions(self.rules, rings["start_boards"], rings["start_colors"])
+        saved.check_played(positions, start, rings, rows)
         # What stands at plies that have been played may still become records.
         alive = (np.arange(LONGEST_GAME)[:, None] < positions.plies) & rings["recorded"]
         saved.check_records(Records(*(column[alive] for column in rows)), self.rules)

@@ -249,10 +249,10 @@ def test_games_longer_than_the_rings_are_taken():
     rings = {"played": np.full((256, 2), -1, np.int16), "colors": np.zeros((256, 2), np.int8),
              "recorded": np.zeros((256, 2), np.bool_)}  # fmt: skip
     saved.check_standing(positions)
-    saved.check_played(positions, rings, saved.empty_records(256, 2))
+    saved.check_played(positions, Positions.initial(positions.rules, 2), rings, saved.empty_records(256, 2))
     positions.plies[:] = 256
     with pytest.raises(saved.SavedError, match="cannot have been played"):
-        saved.check_played(positions, rings, saved.empty_records(256, 2))
+        saved.check_played(positions, Positions.initial(positions.rules, 2), rings, saved.empty_records(256, 2))
 
 
 def test_records_beyond_one_chunk_are_looked_at():
