@@ -300,7 +300,7 @@ def test_written_random_games_pass(capsys, tmp_path: Path) -> None:
         (["pdn", "/dev/zero"], "holds more than 256 MiB"),
         (["perft", "--depth", "1_0"], "'1_0' is not a whole number from 1"),
         (["perft", "--depth", "\u0663"], "whole number"),
-        (["pdn", "/dev/null", "--output", ""], "holds no PDN game"),
+        (["pdn", "/dev/null", "--output", ""], "this file cannot be written: is a directory"),
         (["moves", "--fens", "a\0b"], "cannot read"),
         (["play-moves"], "--moves"),
         (["play-moves", "--moves", "22-17", "--fen", "W"], "White's pieces"),

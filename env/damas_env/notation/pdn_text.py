@@ -108,7 +108,7 @@ def encoding_of(data: bytes) -> str:
 
 def decode(data: bytes) -> str:
     """The text of a file in the encoding that :func:`encoding_of` finds; bytes that mean nothing become U+FFFD."""
-    return data.decode(encoding_of(data), errors="replace").removeprefix("\ufeff")
+    return data.removeprefix(b"\xef\xbb\xbf").decode(encoding_of(data), errors="replace")
 
 
 def split_games(text: str) -> list[RawGame]:
