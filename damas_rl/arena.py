@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from damas_env.errors import shown
 from damas_env.game import Game
 from damas_env.notation import PdnGame, result_of, write_pdn
+from damas_env.position import Positions
 from damas_env.rules import RuleSet
 from damas_env.termination import Termination
 from damas_rl.elo import Sprt, elo_difference
@@ -265,7 +267,7 @@ def play_pairs(
         for number, player in enumerate(players):
             games = np.flatnonzero(going_on & (to_move == number))
             if len(games):
-                actions[games] = player.choose(positions.take(games)).actions
+                actions[games] = _answer(player, positions.take(games))
         positions.step(actions, going_on)
         log.append(actions)
     played = np.stack(log, axis=1) if log else np.empty((len(positions), 0), dtype=np.int16)
@@ -282,6 +284,16 @@ def play_pairs(
         )
         for game, opening in enumerate(openings)
     ]
+
+
+def _answer(player: Player, positions: Positions) -> np.ndarray:
+    """int16[B], what a player chooses; PlayerError unless that is one legal action for each game."""
+    actions = np.asarray(player.choose(positions).actions)
+    if actions.shape == (len(positions),) and actions.dtype.kind in "iu":
+        slots = np.arange(positions.actions.shape[1]) < positions.counts[:, None]
+        if ((positions.actions == actions[:, None]) & slots).any(axis=1).all():
+            return actions
+    raise PlayerError(f"Player {player.name!r} answered {shown(actions.tolist())}, not a legal action for each game.")
 
 
 def _pair_counts(games: Sequence[MatchGame]) -> tuple[int, ...]:

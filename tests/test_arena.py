@@ -20,7 +20,7 @@ from damas_rl.arena import ArenaConfig, play_match, run_ladder
 from damas_rl.cli import main
 from damas_rl.elo import PAIR_SCORES, Sprt, elo_difference, expected_score
 from damas_rl.openings import Opening, draw_openings, load_openings, random_openings, read_openings
-from damas_rl.players import Choice, Player, make_player
+from damas_rl.players import Choice, Player, PlayerError, make_player
 from damas_rl.search.alphabeta import AlphaBeta, Limits
 from tests.test_players import Material
 
@@ -133,6 +133,20 @@ def test_impossible_matches_are_refused() -> None:
         play_match(*players("random", "random"), CBD, 10**15)
     with pytest.raises(ValueError, match="no opening"):
         play_match(*players("random", "random"), CBD, 2, openings=[])
+
+
+@pytest.mark.parametrize("answer", [[0], [688, 688, 688], [], [688.0], 688, None, [[688]], [70_000]], ids=str)
+def test_a_player_without_a_legal_answer_is_named(answer: object) -> None:
+    class Wrong(Player):
+        name = "mine"
+
+        def choose(self, positions: Positions) -> Choice:
+            size = len(positions)
+            none = np.zeros(size, np.float32), np.zeros(size, np.int64), [[] for _ in range(size)]
+            return Choice(np.asarray(answer), *none)
+
+    with pytest.raises(PlayerError, match=r"Player 'mine' answered .*, not a legal action for each game"):
+        play_match(Wrong(), make_player("random", CBD, 0), CBD, 2, openings=[Opening()])
 
 
 def test_sequential_test_ends_a_match() -> None:

@@ -12,7 +12,9 @@ import pytest
 from damas_env.game import Game
 from damas_env.observation import features
 from damas_env.position import Positions
+from damas_env.rules import RuleSet, get_rules
 from damas_rl.search import tree
+from damas_rl.search.alphabeta import AlphaBeta, Limits
 from damas_rl.search.mcts import Search, SearchConfig, SearchResult
 from reference_search import DRAW, LOSS, WIN, ReferenceSearch, halving
 from search_cases import (
@@ -546,3 +548,36 @@ def test_forced_moves_leave_room_for_the_simulations() -> None:
     assert (search.trees.nodes_used <= 105).all() and (search.trees.nodes_used > 100).any()
     assert ((result.simulations == 100) | (result.proven != tree.UNKNOWN)).all()
     assert (result.visits.sum(axis=1) == result.simulations).all() and (search.trees.in_flight == 0).all()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (np.zeros((1, 1151), np.float32), np.zeros(1, np.float32)),
+        (np.zeros((0, 1152), np.float32), np.zeros(1, np.float32)),
+        (np.zeros((1, 1152), np.float64), np.zeros(1, np.float32)),
+        (np.zeros((1, 1152), np.float32), np.zeros((1, 1), np.float32)),
+        (np.zeros((1, 1152), np.float32), np.zeros(1, np.int64)),
+    ],
+)
+def test_answers_of_another_shape_or_type_are_refused(answer: tuple[np.ndarray, np.ndarray]) -> None:
+    class Wrong:
+        def evaluate(self, boards: np.ndarray, features: np.ndarray) -> tuple[np.ndarray, ...]:
+            return (*answer, np.zeros(1, np.float32))
+
+    with pytest.raises(ValueError, match=r"The evaluator's (logits|values) must be float32\[1"):
+        Search(get_rules("cbd"), Wrong(), SearchConfig(), 1, 4).run(Positions.initial("cbd"), 4)
+
+
+def test_games_of_other_rules_are_refused() -> None:
+    other = Positions.initial(RuleSet(name="big", title="10x10 board", size=10, men_rows=4))
+    with pytest.raises(ValueError, match="for the rules 'cbd', not 'big'"):
+        Search(get_rules("cbd"), HashEvaluator(), SearchConfig(), 1, 4).run(other, 4)
+    with pytest.raises(ValueError, match="for the rules 'cbd', not 'big'"):
+        AlphaBeta("cbd", Limits(depth=1)).search(other, np.zeros(1, np.uint64))
+
+
+@pytest.mark.parametrize("seeds", [np.zeros(0, np.uint64), np.zeros(2, np.uint64), np.zeros(1), np.zeros(1, np.int64)])
+def test_seeds_of_another_shape_or_type_are_refused(seeds: np.ndarray) -> None:
+    with pytest.raises(ValueError, match=r"seeds must be uint64\[1\]"):
+        AlphaBeta("cbd", Limits(depth=1)).search(Positions.initial("cbd"), seeds)

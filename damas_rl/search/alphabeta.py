@@ -132,8 +132,12 @@ class AlphaBeta:
             seeds: uint64[B], decide between moves of equal score.
 
         Raises:
-            ValueError: a game is over.
+            ValueError: a game is over or of other rules, or the seeds are of another shape or type.
         """
+        if positions.rules is not self.rules and positions.rules != self.rules:
+            raise ValueError(f"This search is for the rules {self.rules.name!r}, not {positions.rules.name!r}.")
+        if seeds.shape != (len(positions),) or seeds.dtype != np.uint64:
+            raise ValueError(f"seeds must be uint64[{len(positions)}], not {seeds.dtype}{list(seeds.shape)}.")
         if positions.terminations.any():
             game = int(np.flatnonzero(positions.terminations)[0])
             raise ValueError(f"Game {game} is over: there is nothing to search.")

@@ -137,9 +137,15 @@ class Search:
             positions: B <= ``games`` games, none of them finished.
             simulations: for all games, or int32[B]; at most the number given at construction.
             rng: source of the exploration noise at the roots; None = no noise.
+
+        Raises:
+            ValueError: too many games, games of other rules or finished ones, an impossible number of simulations, or
+                an evaluator that answers with arrays of another shape or type.
         """
         started = time.perf_counter()
         size = len(positions)
+        if positions.rules is not self.rules and positions.rules != self.rules:
+            raise ValueError(f"This search is for the rules {self.rules.name!r}, not {positions.rules.name!r}.")
         if size > self.games:
             raise ValueError(f"This search has room for {self.games} games, not {size}.")
         if (positions.terminations != 0).any():
@@ -172,6 +178,11 @@ class Search:
         )  # fmt: skip
         started = time.perf_counter()
         logits, values, _ = self.evaluator.evaluate(leaves.boards[:count], self._features[:count])
+        for name, array, shape in (("logits", logits, (count, rules.num_actions)), ("values", values, (count,))):
+            if array.shape != shape or array.dtype != np.float32:
+                raise ValueError(
+                    f"The evaluator's {name} must be float32{list(shape)}, not {array.dtype}{list(array.shape)}."
+                )
         self.stats.net_seconds += time.perf_counter() - started
         self.stats.evaluations += count
         self.stats.capacity += len(leaves.game)
