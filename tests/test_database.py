@@ -1,6 +1,7 @@
 """Games of databases as training records and opening books: what is kept, what it says, what is refused."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -123,32 +124,34 @@ def changed(name: str, value: float) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize(
     ("columns", "text"),
     [
-        (bent(z=np.zeros(3, np.int8)), "column 'boards' is uint64"),
-        (bent(z=np.array(1, np.int8)), "column 'boards' is uint64"),
-        (bent(q=np.zeros(2, np.float64)), "column 'q' is float64[2]"),
-        (empty_records(0)._asdict() | {"about": bent()["about"]}, "no record in it"),
-        (bent(about=np.array("[]")), "format=None"),
-        (bent(about=np.array('{"format": 1, "rules": "\x1b[31m"}')), "damaged"),
-        (bent(about=np.array('{"format": 1, "rules": "checkers"}')), "rules='checkers', but here it is 'cbd'"),
-        ({"about": bent()["about"]}, "damaged, or no file of training records"),
-        (bent(about=np.array([object()])), "damaged"),
-        (changed("boards", 1 << 63), "pieces off the board"),
-        (changed("boards", 0xFFFFFFFF), "of the batch"),
-        (changed("actions", 5), "not legal there"),
-        (changed("actions", 1151), "not legal there"),
-        (changed("policy", -1), "negative share"),
-        (changed("policy", 0.5), "does not sum to 1"),
-        (changed("policy", np.nan), "share"),
-        (changed("q", np.inf), "between -1 and 1"),
-        (changed("z", 2), "must be 1, 0 or -1"),
-        (changed("weight", 0), "must be positive"),
-        (changed("plies_left", -1), "negative"),
-        (changed("features", np.nan), "not finite"),
+        (lambda: bent(z=np.zeros(3, np.int8)), "column 'boards' is uint64"),
+        (lambda: bent(z=np.array(1, np.int8)), "column 'boards' is uint64"),
+        (lambda: bent(q=np.zeros(2, np.float64)), "column 'q' is float64[2]"),
+        (lambda: empty_records(0)._asdict() | {"about": bent()["about"]}, "no record in it"),
+        (lambda: bent(about=np.array("[]")), "format=None"),
+        (lambda: bent(about=np.array('{"format": 1, "rules": "\x1b[31m"}')), "damaged"),
+        (lambda: bent(about=np.array('{"format": 1, "rules": "checkers"}')), "rules='checkers', but here it is 'cbd'"),
+        (lambda: {"about": bent()["about"]}, "damaged, or no file of training records"),
+        (lambda: bent(about=np.array([object()])), "damaged"),
+        (lambda: changed("boards", 1 << 63), "pieces off the board"),
+        (lambda: changed("boards", 0xFFFFFFFF), "of the batch"),
+        (lambda: changed("actions", 5), "not legal there"),
+        (lambda: changed("actions", 1151), "not legal there"),
+        (lambda: changed("policy", -1), "negative share"),
+        (lambda: changed("policy", 0.5), "does not sum to 1"),
+        (lambda: changed("policy", np.nan), "share"),
+        (lambda: changed("q", np.inf), "between -1 and 1"),
+        (lambda: changed("z", 2), "must be 1, 0 or -1"),
+        (lambda: changed("weight", 0), "must be positive"),
+        (lambda: changed("plies_left", -1), "negative"),
+        (lambda: changed("features", np.nan), "not finite"),
     ],
 )
-def test_bad_files_of_records_are_refused(tmp_path: Path, columns: dict[str, np.ndarray], text: str) -> None:
+def test_bad_files_of_records_are_refused(
+    tmp_path: Path, columns: Callable[[], dict[str, np.ndarray]], text: str
+) -> None:
     path = tmp_path / "bad.npz"
-    np.savez(path, **columns)
+    np.savez(path, **columns())
     with pytest.raises(DatabaseError) as caught:
         load_records(path, CBD)
     assert text in str(caught.value) and "bad.npz" in str(caught.value) and "\n" not in str(caught.value)
