@@ -1,6 +1,6 @@
 """Speed of the tree search, alone and around a network.
 
-    python benchmarks/search.py [--games 64 256 1024] [--simulations 200 800] [--networks 128x3 256x4] [--seconds 5]
+    python benchmarks/search.py [--games 64 256 1024] [--simulations 200 800] [--networks default tiny] [--seconds 5]
 
 The first table runs the kernels on one core with a network that costs nothing: simulations per second. The second
 plays against itself with real networks and divides the evaluations per second by those that the same threads reach
@@ -9,8 +9,11 @@ when they do nothing but call the network with the same batches.
 
 import argparse
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from common import save
 
 from damas_env.position import THREADS, Positions
 from damas_env.rules import RuleSet, get_rules
@@ -18,6 +21,16 @@ from damas_rl.networks import Evaluator, NetworkConfig, build_network
 from damas_rl.search.mcts import Search, SearchConfig
 from damas_rl.selfplay import SelfPlay, SelfPlayConfig
 from damas_rl.speed import raw_evaluations_per_second
+
+
+def parse_network(name: str) -> NetworkConfig:
+    """The configuration that a name of the command line stands for."""
+    if name == "default":
+        return NetworkConfig()
+    if name == "tiny":
+        return NetworkConfig(width=16, blocks=1, local=4, pair=4, value_width=8)
+    width, blocks = map(int, name.split("x"))
+    return NetworkConfig(width=width, blocks=blocks)
 
 
 class FreeNetwork:
@@ -55,17 +68,25 @@ def simulations_per_second(rules: RuleSet, config: SearchConfig, games: int, sim
     return int(result.simulations.sum()) / seconds
 
 
-def search_table(rules: RuleSet, games: list[int], simulations: list[int]) -> None:
+def search_table(rules: RuleSet, games: list[int], simulations: list[int]) -> list[dict[str, Any]]:
+    rows = []
     print(f"rules {rules.name}; simulations per second of one core, network free of charge")
     print(f"{'root':<8}{'leaves':>8}{'games':>8}" + "".join(f"{f'{count} sims':>16}" for count in simulations))
     for kind, leaves, sizes in (("puct", 1, games), ("gumbel", 1, games), ("puct", 8, [1])):
         config = SearchConfig(kind=kind, leaves_per_tree=leaves)
         for size in sizes:
             cells = [simulations_per_second(rules, config, size, count) for count in simulations]
-            print(f"{kind:<8}{leaves:>8}{size:>8}" + "".join(f"{cell:>16,.0f}" for cell in cells))
+            print(f"{kind:<8}{leaves:>8}{size:>8}" + "".join(f"{cell:>16,.0f}" for cell in cells), flush=True)
+            rows.append({"root": kind, "leaves": leaves, "games": size, "simulations_per_second": cells})
+    return rows
 
 
-def self_play_table(rules: RuleSet, networks: list[str], settings: SelfPlayConfig, seconds: float) -> None:
+def self_play_table(
+    rules: RuleSet, networks: list[str], settings: SelfPlayConfig, seconds: float
+) -> list[dict[str, Any]]:
+    rules: RuleSet, networks: list[str], settings: SelfPlayConfig, seconds: float
+) -> list[dict[str, Any]]:
+    rows = []
     batch = settings.games // settings.groups
     print(
         f"\nself-play: {settings.games} games in {settings.groups} groups, {settings.simulations} simulations, "
@@ -73,11 +94,11 @@ def self_play_table(rules: RuleSet, networks: list[str], settings: SelfPlayConfi
     )
     print(f"{'network':<10}{'device':>8}{'root':>8}{'raw evals/s':>14}{'self-play':>12}{'ratio':>8}{'batch fill':>12}")
     for name in networks:
-        width, blocks = map(int, name.split("x"))
-        network = build_network(NetworkConfig(width=width, blocks=blocks), rules)
+        network = build_network(parse_network(name), rules)
         evaluator = Evaluator(network)
         for kind in ("puct", "gumbel"):
-            run = SelfPlay(rules, settings, SearchConfig(kind=kind), seed=0)
+            search = SearchConfig(kind=kind, considered=8, c_scale=0.3) if kind == "gumbel" else SearchConfig(kind=kind)
+            run = SelfPlay(rules, settings, search, seed=0)
             run.run(evaluator, settings.games * (settings.random_plies + 1))  # past the random plies
             steps, raw = 1, []
             while True:
@@ -88,10 +109,15 @@ def self_play_table(rules: RuleSet, networks: list[str], settings: SelfPlayConfi
                 steps = max(steps + 1, int(1.2 * steps * seconds / stats["seconds"]))
             raw.append(raw_evaluations_per_second(evaluator, rules, batch, run.threads, max(1.0, seconds / 4)))
             floor = (raw[-2] + raw[-1]) / 2  # just before and just after
+            reached = stats["evaluations_per_second"]
             print(
-                f"{name:<10}{evaluator.device.type:>8}{kind:>8}{floor:>14,.0f}{stats['evaluations_per_second']:>12,.0f}"
-                f"{stats['evaluations_per_second'] / floor:>8.2f}{stats['batch_fill']:>12.2f}"
+                f"{name:<10}{evaluator.device.type:>8}{kind:>8}{floor:>14,.0f}{reached:>12,.0f}"
+                f"{reached / floor:>8.2f}{stats['batch_fill']:>12.2f}",
+                flush=True,
             )
+            row = {"network": name, "root": kind, "raw": floor, "self_play": reached, "ratio": reached / floor}
+            rows.append(row | {"batch_fill": stats["batch_fill"]})
+    return rows
 
 
 def main() -> None:
@@ -99,16 +125,17 @@ def main() -> None:
     parser.add_argument("--rules", default="cbd")
     parser.add_argument("--games", type=int, nargs="+", default=[64, 256, 1024], help="games searched at once")
     parser.add_argument("--simulations", type=int, nargs="+", default=[200, 800], help="simulations for each move")
-    parser.add_argument("--networks", nargs="*", default=["128x3", "256x4"], help="WIDTHxBLOCKS of residual MLPs")
+    parser.add_argument("--networks", nargs="*", default=["default", "tiny"], help="default, tiny or WIDTHxBLOCKS")
     parser.add_argument("--seconds", type=float, default=5.0, help="self-play measured for each network")
     parser.add_argument("--selfplay-games", type=int, default=512)
-    parser.add_argument("--groups", type=int, default=4)
-    parser.add_argument("--selfplay-simulations", type=int, default=64)
+    parser.add_argument("--groups", type=int, default=2)
+    parser.add_argument("--selfplay-simulations", type=int, default=32)
     parser.add_argument("--threads", type=int, default=THREADS)
+    parser.add_argument("--json", type=Path, help="file for the figures")
     arguments = parser.parse_args()
 
     rules = get_rules(arguments.rules)
-    search_table(rules, arguments.games, arguments.simulations)
+    free, played = search_table(rules, arguments.games, arguments.simulations), []
     if arguments.networks:
         settings = SelfPlayConfig(
             games=arguments.selfplay_games,
@@ -116,7 +143,8 @@ def main() -> None:
             threads=arguments.threads,
             simulations=arguments.selfplay_simulations,
         )
-        self_play_table(rules, arguments.networks, settings, arguments.seconds)
+        played = self_play_table(rules, arguments.networks, settings, arguments.seconds)
+    save(arguments.json, {"simulations": arguments.simulations, "free_network": free, "self_play": played})
 
 
 if __name__ == "__main__":

@@ -1,17 +1,24 @@
 """Speed of DamasVectorEnv under random legal play: plies per second by batch size, threads and what is returned.
 
     python benchmarks/vector_env.py [--seconds 1] [--sizes 1 64 1024 16384 65536] [--threads 1 2]
+    python benchmarks/vector_env.py --peers peers/bin/python     # adds OpenSpiel's checkers, driven from Python
 
 "bare" returns no observations and no masks; "boards" returns bitboards, features and masks; "planes" returns
 float32 planes and masks, copied into new arrays; "planes, own buffers" writes them into the same arrays again.
-Choosing the random moves is part of the time.
+Choosing the random moves is part of the time. --peers is the Python of an environment with benchmarks/peers.txt:
+both then play on one thread, in turn, and processor times are compared (American checkers, a simpler game).
 """
 
 import argparse
 import os
+import statistics
 import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from common import HERE, Peer, save
 
 from damas_env import position
 from damas_env.envs import DamasVectorEnv
@@ -24,13 +31,13 @@ MODES = {
 }
 
 
-def plies_per_second(env: DamasVectorEnv, seconds: float) -> float:
+def plies_per_second(env: DamasVectorEnv, seconds: float, clock: Callable[[], float] = time.perf_counter) -> float:
     """Mean over at least ``seconds`` of stepping, after enough steps to spread the games over their length."""
     env.reset(seed=0)
     for _ in range(80 if env.num_envs < 4096 else 40):
         env.step(env.sample_legal())
-    steps, start = 0, time.perf_counter()
-    while (elapsed := time.perf_counter() - start) < seconds:
+    steps, start = 0, clock()
+    while (elapsed := clock() - start) < seconds:
         env.step(env.sample_legal())
         steps += 1
     return steps * env.num_envs / elapsed
@@ -42,12 +49,35 @@ def bytes_per_game(env: DamasVectorEnv) -> int:
     return sum(array.nbytes for array in arrays) // env.num_envs
 
 
+def against_open_spiel(python: Path, rules: str, rounds: int, seconds: float, size: int = 1024) -> dict[str, Any]:
+    """Plies per processor second on one thread: ours, OpenSpiel's, and the ratio of the medians."""
+    position.THREADS = 1
+    peer = Peer([python, HERE / "peers.py", "checkers"])
+    figures = {}
+    for observe, mode in ((0, "bare"), (1, "planes"), (1, "planes, own buffers")):
+        env = DamasVectorEnv(size, rules=rules, **MODES[mode])
+        ours, theirs = [], []
+        for _ in range(rounds):
+            ours.append(plies_per_second(env, seconds, time.process_time))
+            plies, taken = peer.ask(f"{seconds} {observe}")
+            theirs.append(plies / taken)
+        medians = statistics.median(ours), statistics.median(theirs)
+        ratio = medians[0] / medians[1]
+        print(f"{mode:<22}{medians[0]:>14,.0f}  OpenSpiel{medians[1]:>12,.0f}  ratio{ratio:>6.1f}", flush=True)
+        figures[mode] = {"damas": ours, "open_spiel": theirs, "medians": medians, "ratio": ratio}
+    peer.close()
+    return figures
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=1.0, help="time for each cell of the table")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1, 16, 256, 4096, 65536])
     parser.add_argument("--threads", type=int, nargs="+", default=sorted({1, min(2, os.cpu_count() or 1)}))
     parser.add_argument("--rules", default="cbd")
+    parser.add_argument("--peers", type=Path, help="Python with open-spiel")
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each in the comparison")
+    parser.add_argument("--json", type=Path, help="file for the figures")
     arguments = parser.parse_args()
 
     env = DamasVectorEnv(1, rules=arguments.rules)
@@ -56,6 +86,7 @@ def main() -> None:
     print(f"rules {rules.name}; a game takes {state} bytes, its planes {image}, its mask {rules.num_actions}")
     print("plies per second")
     print(f"{'returned':<22}{'threads':>8}" + "".join(f"{size:>12,}" for size in arguments.sizes))
+    table = []
     for name, options in MODES.items():
         for threads in arguments.threads:
             position.THREADS = threads
@@ -64,6 +95,12 @@ def main() -> None:
                 env = DamasVectorEnv(size, rules=arguments.rules, **options)
                 cells.append(plies_per_second(env, arguments.seconds))
             print(f"{name:<22}{threads:>8}" + "".join(f"{cell:>12,.0f}" for cell in cells), flush=True)
+            table.append({"mode": name, "threads": threads, "plies_per_second": cells})
+    against = {}
+    if arguments.peers:
+        against = against_open_spiel(arguments.peers, arguments.rules, arguments.rounds, arguments.seconds)
+    memory = {"state": state, "planes": image, "mask": rules.num_actions}
+    save(arguments.json, {"sizes": arguments.sizes, "table": table, "bytes_per_game": memory, "open_spiel": against})
 
 
 if __name__ == "__main__":

@@ -1,0 +1,103 @@
+"""Alpha-beta: nodes per second of one core, depth reached in a given time, and time to a given depth.
+
+    python benchmarks/alphabeta.py [--positions 20] [--long] [--json FILE]
+
+The positions are the start and positions after 4 to 40 random plies of games that go on, always the same ones; each
+is searched by itself on one thread, with an empty table, as time limits do it: late moves less deep. Time is wall
+time, so the machine should be idle.
+"""
+
+import argparse
+import statistics
+import time
+from pathlib import Path
+
+import numpy as np
+from common import save
+
+from damas_env.position import Positions
+from damas_env.rules import RuleSet, get_rules
+from damas_rl.search.alphabeta import AlphaBeta, Limits
+
+UNLIMITED = Limits.LARGEST["nodes"]
+
+
+def sample(rules: RuleSet, count: int) -> Positions:
+    """The start, and positions with a choice after 4 to 40 random plies."""
+    rng, pool = np.random.default_rng(7), 50 * count
+    positions = Positions.initial(rules, pool)
+    plies = 4 + np.arange(pool) % 37
+    plies[0] = 0
+    for ply in range(40):
+        picks = (rng.random(pool) * np.maximum(positions.counts, 1)).astype(np.int64)
+        positions.step(positions.actions[np.arange(pool), picks], where=(plies > ply) & (positions.terminations == 0))
+    open_games = np.flatnonzero((positions.terminations == 0) & (positions.counts > 1))
+    # Spread over the lengths: the pool goes through them in turn.
+    chosen = open_games[np.linspace(0, len(open_games) - 1, count).astype(np.int64)]
+    return positions.take(chosen)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rules", default="cbd")
+    parser.add_argument("--positions", type=int, default=20)
+    parser.add_argument("--ms", type=int, nargs="+", default=[100, 1000], help="time limits")
+    parser.add_argument("--long", action="store_true", help="adds 10 s for each position")
+    parser.add_argument("--depths", type=int, nargs="*", default=[9, 11, 13], help="for the time to a depth")
+    parser.add_argument("--cap-ms", type=int, default=5000, help="most time for one position to reach a depth")
+    parser.add_argument("--json", type=Path, help="file for the figures")
+    arguments = parser.parse_args()
+    rules = get_rules(arguments.rules)
+    positions = sample(rules, arguments.positions)
+    seeds = np.zeros(1, dtype=np.uint64)
+    AlphaBeta(rules, Limits(ms=20)).search(positions.take(np.array([0])), seeds)  # loads the kernels
+
+    figures: dict[str, list[dict[str, float]]] = {"in_time": [], "to_depth": []}
+    print(f"rules {rules.name}; {len(positions)} positions, one thread")
+    print(f"{'limit':<12}{'nodes/s':>14}{'depth: start':>14}{'median':>8}{'least':>8}{'most':>8}")
+    for limit in [*arguments.ms, *([10_000] if arguments.long else [])]:
+        nodes, seconds, depths = 0, 0.0, []
+        for game in range(len(positions)):
+            search = AlphaBeta(rules, Limits(ms=limit))  # a new one: an empty table
+            one = positions.take(np.array([game]))
+            started = time.perf_counter()
+            result = search.search(one, seeds)
+            seconds += time.perf_counter() - started
+            nodes += int(result.nodes[0])
+            depths.append(int(result.depths[0]))
+        row = {
+            "ms": limit, "nodes_per_second": nodes / seconds, "start": depths[0],
+            "median": statistics.median(depths), "least": min(depths), "most": max(depths),
+        }  # fmt: skip
+        figures["in_time"].append(row)
+        print(
+            f"{f'{limit} ms':<12}{row['nodes_per_second']:>14,.0f}{row['start']:>14}{row['median']:>8}"
+            f"{row['least']:>8}{row['most']:>8}",
+            flush=True,
+        )
+    if arguments.depths:
+        print(f"{'depth':<12}{'start':>14}{'median':>14}{'most':>14}   reached within {arguments.cap_ms} ms")
+    for depth in arguments.depths:
+        times, reached = [], 0
+        for game in range(len(positions)):
+            search = AlphaBeta(rules, Limits(depth=depth, nodes=UNLIMITED, ms=arguments.cap_ms))
+            one = positions.take(np.array([game]))
+            started = time.perf_counter()
+            result = search.search(one, seeds)
+            times.append(time.perf_counter() - started)
+            reached += int(times[-1] * 1000 < arguments.cap_ms and result.depths[0] > 0)
+        row = {
+            "depth": depth, "start_seconds": times[0], "median_seconds": statistics.median(times),
+            "most_seconds": max(times), "reached": reached, "positions": len(positions),
+        }  # fmt: skip
+        figures["to_depth"].append(row)
+        print(
+            f"{depth:<12}{times[0]:>12.3f} s{row['median_seconds']:>12.3f} s{row['most_seconds']:>12.3f} s   "
+            f"{reached} of {len(positions)}",
+            flush=True,
+        )
+    save(arguments.json, figures)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Shared by the benchmarks: the machine in words, results as JSON, and programs that answer one line for each line."""
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+
+
+def machine() -> dict[str, Any]:
+    """Processor, cores, load and versions: what a figure depends on."""
+    import numba
+    import numpy
+    import torch
+
+    model = platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line]
+        model = names[0] if names else model
+    return {
+        "processor": model,
+        "cores": len(os.sched_getaffinity(0)),
+        "load": round(os.getloadavg()[0], 2),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "numba": numba.__version__,
+        "torch": torch.__version__,
+    }
+
+
+def save(path: Path | None, figures: dict[str, Any]) -> None:
+    """Writes the figures of one benchmark if a file was asked for."""
+    if path:
+        path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+class Peer:
+    """A program that reads tasks line by line and answers each with one line of numbers."""
+
+    def __init__(self, command: Sequence[str | Path]) -> None:
+        self.process = subprocess.Popen(
+            [str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def ask(self, task: str) -> list[float]:
+        """Sends one task and waits for its answer."""
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.write(task + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise SystemExit(f"{self.process.args} ended without an answer to {task!r}.")
+        return [float(number) for number in answer.split()]
+
+    def close(self) -> None:
+        """Ends the program."""
+        assert self.process.stdin
+        self.process.stdin.close()
+        self.process.wait()
