@@ -84,8 +84,6 @@ def search_table(rules: RuleSet, games: list[int], simulations: list[int]) -> li
 def self_play_table(
     rules: RuleSet, networks: list[str], settings: SelfPlayConfig, seconds: float
 ) -> list[dict[str, Any]]:
-    rules: RuleSet, networks: list[str], settings: SelfPlayConfig, seconds: float
-) -> list[dict[str, Any]]:
     rows = []
     batch = settings.games // settings.groups
     print(
