@@ -139,8 +139,9 @@ class Search:
             rng: source of the exploration noise at the roots; None = no noise.
 
         Raises:
-            ValueError: too many games, games of other rules or finished ones, an impossible number of simulations, or
-                an evaluator that answers with arrays of another shape or type.
+            ValueError: too many games, games of other rules or finished ones, an impossible number of simulations, an
+                evaluator that answers with arrays of another shape or type, or a position of the tree with more legal
+                moves than there is room for.
         """
         started = time.perf_counter()
         size = len(positions)
@@ -166,6 +167,9 @@ class Search:
             if found == 0:
                 break
             self._evaluate(found)
+        room = self.rules.max_moves
+        if self.trees.num_edges[:size].max() >= room:
+            raise ValueError(f"A position in the search has {room} legal moves or more; there is no room.")
         result = self._read(size)
         self.stats.seconds += time.perf_counter() - started
         return result

@@ -226,10 +226,7 @@ class Positions:
         positions.boards[:] = boards
         positions.colors[:] = colors
         positions._set_up(np.ones(len(positions), dtype=np.bool_))
-        full = np.flatnonzero(positions.counts == positions.rules.max_moves)
-        if len(full):
-            room = positions.rules.max_moves
-            raise ValueError(f"Position {int(full[0])} of the batch has {room} legal moves or more; there is no room.")
+        positions._check_room()
         return positions
 
     def reset(self, where: np.ndarray) -> None:
@@ -250,6 +247,13 @@ class Positions:
             self.terminations,
         )  # fmt: skip
 
+    def _check_room(self) -> None:
+        """ValueError for a position whose moves fill the move list, since further ones may have been dropped."""
+        full = np.flatnonzero(self.counts >= self.rules.max_moves)
+        if len(full):
+            room = self.rules.max_moves
+            raise ValueError(f"Position {int(full[0])} of the batch has {room} legal moves or more; there is no room.")
+
     def step(self, actions: np.ndarray, where: np.ndarray | None = None) -> None:
         """Plays one action in each game that is going on, in place.
 
@@ -259,7 +263,8 @@ class Positions:
 
         Raises:
             IllegalActionError: an action is not legal in its game; nothing has been changed then.
-            ValueError: ``where`` is no mask of the games.
+            ValueError: ``where`` is no mask of the games; or a game came to more legal moves than there is room for,
+                and cannot go on.
         """
         actions = np.asarray(actions)
         if where is None:
@@ -284,6 +289,7 @@ class Positions:
             self.counters, self.repetitions, self.history, self.history_len, self.moves, self.actions, self.counts,
             self.terminations,
         )  # fmt: skip
+        self._check_room()
 
     def masks(self, out: np.ndarray | None = None) -> np.ndarray:
         """bool[B, N]: the legal actions, written into ``out`` if given (ValueError if it has another shape or type)."""
