@@ -4,8 +4,10 @@ import itertools
 import json
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from damas_env.position import Positions
 from damas_env.rules import get_rules
 from damas_env.termination import Termination
 from damas_rl import arena
-from damas_rl.arena import ArenaConfig, play_match, run_ladder
+from damas_rl.arena import ArenaConfig, MatchGame, Pair, play_match, play_pairs, run_ladder
 from damas_rl.cli import main
 from damas_rl.elo import PAIR_SCORES, Sprt, elo_difference, expected_score
 from damas_rl.openings import Opening, draw_openings, load_openings, random_openings, read_openings
@@ -100,7 +102,8 @@ def test_repeated_games_are_reported() -> None:
 
 def test_ply_cap_counts_as_a_draw_and_is_reported() -> None:
     capped = replace(CBD, name="capped", ply_cap=9)
-    score = play_match(*players("random", "alphabeta:depth=1"), capped, 8, seed=0).score
+    both = [make_player(spec, capped, seed) for seed, spec in enumerate(("random", "alphabeta:depth=1"))]
+    score = play_match(*both, capped, 8, seed=0).score
     assert (score.wins, score.draws, score.losses, score.truncated) == (0, 8, 0, 8)
     assert score.plies == 9
 
@@ -219,13 +222,23 @@ def test_pdn_of_a_match_is_legal_and_tells_the_results() -> None:
     assert games[2].fen is None
 
 
-def test_ladder_measures_every_rung_on_the_same_openings() -> None:
+def test_ladder_measures_every_rung_on_the_same_openings(monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[Pair] = []
+
+    def watching(pairs: Sequence[Pair], *rest: Any) -> list[MatchGame] | None:
+        played.extend(pairs)
+        return play_pairs(pairs, *rest)
+
+    monkeypatch.setattr(arena, "play_pairs", watching)
     config = ArenaConfig(ladder=("random", "alphabeta:depth=1", "alphabeta:depth=5"), simulations=24, random_plies=4)
     scores = run_ladder(Material(), CBD, config, 12, seed=4)
     assert [score.opponent for score in scores] == list(config.ladder)
     assert all(score.games == 12 for score in scores)
     assert scores[0].score > scores[2].score
     assert scores[0].score > 0.8
+    openings = [[pair.opening for pair in played if pair.second.name == spec] for spec in config.ladder]
+    assert len(set(openings[0])) == len(openings[0]) == 6
+    assert openings[0] == openings[1] == openings[2]
     again = run_ladder(Material(), CBD, config, 12, seed=4)
     assert [score.pairs for score in again] == [score.pairs for score in scores]
 
@@ -249,6 +262,8 @@ def test_elo_of_known_scores() -> None:
     lost, won = elo_difference((50, 0, 0, 0, 0)), elo_difference((0, 0, 0, 0, 50))
     assert won.difference == pytest.approx(-lost.difference)
     assert won.low == pytest.approx(-lost.high)
+    assert won.difference == pytest.approx(400 * math.log10(399))  # half a point of 200 is kept back
+    assert even.high == pytest.approx(77.30, abs=0.02)
     assert all(math.isfinite(value) for value in (won.difference, won.low, won.high))
     assert 300 < won.low < won.difference <= won.high
     # Pairs that always split tell more than independent games of the same score.

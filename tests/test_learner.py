@@ -163,11 +163,29 @@ def test_value_belongs_to_the_side_to_move():
 def test_weights_of_records_count():
     records = random_records(CBD, 2)
     learner = learner_of()
-    alone = [float(learner.losses(tensors(buffer_of(records), np.array([row])))[0]["value"].detach()) for row in (0, 1)]
+
+    def losses(rows):
+        found = learner.losses(tensors(buffer_of(records), np.array(rows)))[0]
+        return {name: float(loss.detach()) for name, loss in found.items()}
+
+    first, second = losses([0]), losses([1])
     records.weight[:] = (3.0, 1.0)
-    both = float(learner.losses(tensors(buffer_of(records), np.arange(2)))[0]["value"].detach())
-    assert both == pytest.approx(0.75 * alone[0] + 0.25 * alone[1], rel=1e-5)
-    assert alone[0] != pytest.approx(alone[1], rel=1e-3)
+    both = losses([0, 1])
+    assert set(both) == {"policy", "value", "moves_left"}
+    for name in both:
+        assert both[name] == pytest.approx(0.75 * first[name] + 0.25 * second[name], rel=1e-5), name
+        assert first[name] != pytest.approx(second[name], rel=1e-3), name
+
+
+def test_moves_left_loss_is_that_of_huber_in_units_of_twenty_plies():
+    records = random_records(CBD, 2)
+    learner = learner_of()
+    row = tensors(buffer_of(records), np.array([0]))
+    predicted = float(learner.net(row["boards"], row["features"])[2][0].detach())
+    for distance, wanted in ((10, 0.5 * 0.5**2), (60, 3.0 - 0.5)):
+        batch = tensors(buffer_of(records), np.array([0]))
+        batch["plies_left"] = torch.tensor([predicted + distance])
+        assert float(learner.losses(batch)[0]["moves_left"].detach()) == pytest.approx(wanted, rel=1e-3)
 
 
 def test_averaged_weights_follow_their_formula():
@@ -297,8 +315,9 @@ def test_metrics_progress_and_phases():
 
 def test_ten_by_ten_learns_too():
     learner = learner_of("resconv", rules=BIG)
-    metrics = learner.train(buffer_of(random_records(BIG, 64), BIG), rng(), 2)
-    assert np.isfinite(metrics["loss"])
+    buffer = buffer_of(random_records(BIG, 32), BIG)
+    first = learner.train(buffer, rng(), 2)["loss"]
+    assert learner.train(buffer, rng(1), 40)["loss"] < first - 0.1
 
 
 def test_numbers_that_are_not_finite_stop_with_step_and_cause():

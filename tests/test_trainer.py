@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import datetime
 from io import StringIO
 from pathlib import Path
 
@@ -315,7 +316,11 @@ def test_best_network_is_the_newest_of_the_good_ones():
 
 
 def test_default_path_names_date_name_and_seed():
-    assert default_path("runs", "quick", 3).name.endswith("-quick-s3")
+    before = datetime.now()
+    path = default_path("runs", "quick", 3)
+    stamp = datetime.strptime(path.name.removesuffix("-quick-s3"), "%Y-%m-%d-%H%M%S")
+    assert path.parent == Path("runs")
+    assert before.replace(microsecond=0) <= stamp <= datetime.now()
 
 
 def test_progress_on_and_off_a_terminal():
