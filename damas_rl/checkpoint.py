@@ -218,12 +218,12 @@ def load_network(source: str | Path) -> tuple[PolicyValueNet, RuleSet]:
     Raises:
         CheckpointError: nothing usable is there.
     """
-    content, path = _read_network(source)
+    content, path = read_network(source)
     return network_from(content, path), rules_from(content, path)
 
 
-def _read_network(source: str | Path) -> tuple[dict[str, Any], Path]:
-    """Content and path of the file that ``source`` stands for."""
+def read_network(source: str | Path) -> tuple[dict[str, Any], Path]:
+    """Content and path of the file that ``source`` stands for, see :func:`load_network`."""
     path = Path(source)
     if path.is_dir():
         measured = _best_measured(path)

@@ -52,6 +52,8 @@ def load(overrides: Sequence[str] = (), folder: Path = CONFIGS) -> RunConfig:
     Raises:
         ConfigError: a key is unknown, a value is of the wrong type or impossible, a file cannot be read.
     """
+    # The option of this group may also be a file of rules.
+    overrides = [re.sub(r"^rules=(.*\.ya?ml['\"]?)$", r"rules.name=\1", text) for text in overrides]
     for text in overrides:
         _check(text, groups(folder))
     ConfigStore.instance().store(name="defaults_of_the_code", node=dataclasses.asdict(RunConfig()))

@@ -19,7 +19,7 @@ class RulesConfig:
     """Which game is played.
 
     Attributes:
-        name: a rule set, see ``damas rules``.
+        name: a rule set (see ``damas rules``), or a .yaml file that describes one.
     """
 
     name: str = "cbd"
@@ -72,6 +72,8 @@ class RunConfig:
         iterations: budget in iterations; 0 = none.
         runs_dir: folder in which run directories are made.
         run_dir: this run's directory; empty = ``<runs_dir>/<date>-<name>-s<seed>``.
+        init_from: network whose weights a new run starts from: a checkpoint, a run directory or the name of a shipped
+            one; also one for other rules, of which tensors of equal shape are taken; empty = fresh weights.
         device: ``auto``, ``cpu`` or ``cuda``.
         threads: of one operation while learning on a CPU; 0 = one for each core. Bit-equal runs need equal numbers.
         precision: in which self-play and measurement evaluate the network; ``auto`` is bfloat16 where that is fast.
@@ -83,6 +85,7 @@ class RunConfig:
     iterations: int = 0
     runs_dir: str = "runs"
     run_dir: str = ""
+    init_from: str = ""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     threads: int = 0
     precision: Literal["auto", "float32", "bfloat16"] = "auto"

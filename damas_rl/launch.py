@@ -23,6 +23,7 @@ from damas_rl.report import resume_command
 from damas_rl.rundir import RunDirectory, RunError, default_path
 from damas_rl.strict import ConfigError, build
 from damas_rl.trainer import Trainer
+from damas_rl.transfer import read_source
 
 EXIT_BAD_INPUT = 2
 
@@ -32,13 +33,15 @@ Trains a player of draughts from nothing but the rules, and measures it.
   python train.py                              the default run: experiment=quick
   python train.py experiment=quick seed=3      another seed
   python train.py minutes=60 network.width=512 any key can be changed
+  python train.py rules=russian                another game; also a .yaml file that describes one
+  python train.py rules=russian init_from=RUN  start from the weights of another run's network
   python train.py resume=runs/latest           go on with an interrupted run
   python train.py resume=RUN minutes=30        go on until all parts together have trained for 30 minutes
 
 Ctrl-C saves a checkpoint and stops; pressed twice it stops at once. Curves: tensorboard --logdir runs
 """
 
-FIXED = ("seed", "rules", "network", "pretrain", "run_dir", "runs_dir", "name")
+FIXED = ("seed", "rules", "network", "pretrain", "run_dir", "runs_dir", "name", "init_from")
 """Keys that a run that goes on cannot change."""
 
 
@@ -141,20 +144,22 @@ def _folder(key: str, text: str) -> Path:
 
 def _train(arguments: Sequence[str], console: Console) -> int:
     resumed, overrides = _words(arguments)
-    content = None
+    content = source = None
     if resumed is not None:
         run, config, content = _resume(resumed, overrides, console)
     else:
         config = compose.load(overrides)
         _check_device(config)
         _check_files(config)
+        if config.init_from:
+            source = read_source(config.init_from, config.network)
         runs = _folder("runs_dir", config.runs_dir)
         path = _folder("run_dir", config.run_dir) if config.run_dir else default_path(runs, config.name, config.seed)
         run = RunDirectory.create(path, latest=path.absolute().parent == runs.absolute())
     stop = Stop()
     try:
         with stop, Progress(Status(name=run.path.name), console) as progress:
-            trainer = Trainer(config, run, progress, stop, content)
+            trainer = Trainer(config, run, progress, stop, content, source)
             run.add_part(trainer.made_by)
             run.write_config(dataclasses.asdict(config))
             trainer.run()

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from damas_env.game import Game
 from damas_env.notation import PdnGame, result_of
+from damas_env.presets import RULE_SETS
 from damas_env.rules import RuleSet
 from damas_rl.selfplay import FinishedGame
 
@@ -65,9 +66,11 @@ def ladder_table(entry: Mapping[str, Any]) -> Table:
     return table
 
 
-def what_next(run: Path, best: str) -> str:
-    """What to do with a finished run."""
+def what_next(run: Path, best: str, rules: str) -> str:
+    """What to do with a finished run under the rule set of that name or file."""
     player = shlex.quote(f"mcts:net={run},sims=200")
+    if rules != next(iter(RULE_SETS)):
+        player += f" --rules {shlex.quote(rules)}"
     return (
         f"Best network: {run / 'networks' / best}\n"
         f"Play it:      {program('damas')} play --opponent {player}\n"

@@ -32,6 +32,7 @@ from damas_rl.rundir import RunDirectory, RunError, describe_machine
 from damas_rl.selfplay import FinishedGame, SelfPlay, SelfPlayBatch
 from damas_rl.speed import raw_evaluations_per_second
 from damas_rl.strict import build
+from damas_rl.transfer import Source, describe, take_over
 
 STOPPING = "stopping after this iteration"
 """What is shown in place of the phase once somebody wants the run to end."""
@@ -76,25 +77,37 @@ class Trainer:
         progress: what people see.
         stop: true once somebody wants the run to end.
         content: a checkpoint to go on from; None = start.
+        source: a network whose weights a new run starts from; None = fresh weights.
 
     Raises:
         RunError: the checkpoint does not fit the configuration, or has used up its budget.
     """
 
     def __init__(
-        self, config: RunConfig, run: RunDirectory, progress: Progress, stop: object, content: Mapping[str, Any] | None
+        self,
+        config: RunConfig,
+        run: RunDirectory,
+        progress: Progress,
+        stop: object,
+        content: Mapping[str, Any] | None,
+        source: Source | None = None,
     ) -> None:
         self.config, self.run_directory, self.progress, self.stop = config, run, progress, stop
         self.rules = get_rules(config.rules.name)
         streams = np.random.SeedSequence(config.seed).generate_state(3, np.uint64)
         torch.manual_seed(int(streams[0]) >> 1)
-        self.learner = Learner(build_network(config.network, self.rules), config.learner, config.device, config.threads)
+        network = build_network(config.network, self.rules)
+        self.made_by = describe_machine()
+        if source is not None:
+            fresh = take_over(source, network)
+            self.made_by["init_from"] = {"network": str(source.path), "rules": source.rules.name, "fresh": fresh}
+            progress.say(describe(source, fresh))
+        self.learner = Learner(network, config.learner, config.device, config.threads)
         self.evaluator = Evaluator(self.learner.averaged, config.device, config.precision)
         self.selfplay = SelfPlay(self.rules, config.selfplay, config.search, int(streams[1]))
         self.replay = ReplayBuffer(self.rules, config.replay)
         self.sampling = np.random.Generator(np.random.PCG64(int(streams[2])))
         self.counts = Counts()
-        self.made_by = describe_machine()
         self.ladder: list[dict[str, Any]] = []
         self.sample: list[FinishedGame] = []
         self._saved_iteration = -1
@@ -377,7 +390,7 @@ class Trainer:
             return
         self.progress.console.print(ladder_table(self.ladder[-1]))
         say(f"Self-play ran at {self.progress.status.speed_share:.0%} of the network's own speed.")
-        say(what_next(path, best_network(self.ladder)))
+        say(what_next(path, best_network(self.ladder), self.config.rules.name))
 
     def _show_counts(self) -> None:
         status, counts = self.progress.status, self.counts
