@@ -45,10 +45,10 @@ def main() -> int:
     length.add_argument("--tiny", action="store_true", help="tries everything out")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    started, commit = time.monotonic(), git("rev-parse", "--short", "HEAD")
+    started = time.monotonic()
     date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
-    results: dict[str, object] = {"date": date, "commit": commit, "machine": machine(), "benchmarks": {}}
-    lines = [f"Taken {date}, commit {commit}.", ""]
+    results: dict[str, object] = {"date": date, "machine": machine(), "benchmarks": {}}
+    lines = [f"Taken {date}.", ""]
     lines += [f"* {name}: {value}" for name, value in machine().items()]
     failed = []
     for name in arguments.only:
@@ -61,7 +61,7 @@ def main() -> int:
         shown = " ".join(["python", f"benchmarks/{name}.py", *options])
         print(f"$ {shown}", flush=True)
         file.unlink(missing_ok=True)
-        begun = time.monotonic()
+        begun, commit = time.monotonic(), git("rev-parse", "--short", "HEAD")
         command = [sys.executable, str(HERE / f"{name}.py"), *options, "--json", str(file)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
         seconds = time.monotonic() - begun
@@ -69,9 +69,10 @@ def main() -> int:
         if done.returncode:
             failed.append(name)
             continue
-        lines += ["", f"`{shown}` (load before {load:.1f})", "", "```", done.stdout.rstrip(), "```"]
+        lines += ["", f"`{shown}` (commit {commit}, load before {load:.1f})", "", "```", done.stdout.rstrip(), "```"]
         results["benchmarks"][name] = {  # type: ignore[index]
             "command": shown,
+            "commit": commit,
             "load_before": load,
             "load_after": os.getloadavg()[0],
             "seconds": seconds,
