@@ -69,7 +69,9 @@ def load(overrides: Sequence[str] = (), folder: Path = CONFIGS) -> RunConfig:
     try:
         return build(RunConfig, values)  # type: ignore[arg-type]
     except ConfigError as error:
-        raise ConfigError(f"{error}{_source(str(error), chosen, folder)}") from None  # type: ignore[arg-type]
+        typed = any(str(error).startswith(f"{text.partition('=')[0]} ") for text in overrides)
+        source = "" if typed else _source(str(error), chosen, folder)  # type: ignore[arg-type]
+        raise ConfigError(f"{error}{source}") from None
 
 
 def override(config: RunConfig, overrides: Sequence[str]) -> RunConfig:

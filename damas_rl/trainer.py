@@ -170,7 +170,7 @@ class Trainer:
 
     def _warm_up(self) -> None:
         """Compiles the kernels, which takes a while once per machine, before the clock starts."""
-        self._phase("compiling kernels (once per machine)")
+        self._phase("preparing kernels (compiled once per machine)")
         quick: dict[str, Any] = dict.fromkeys(("games", "groups", "threads"), 1)
         quick |= {"simulations": 2, "fast_simulations": 2, "random_plies": 0}
         SelfPlay(self.rules, replace(self.config.selfplay, **quick), self.config.search, 0).run(self.evaluator, 1)

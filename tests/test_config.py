@@ -248,3 +248,9 @@ def test_command_line():
     assert "seed=77" in helped.stdout and "resume=" in helped.stdout
     for key, _ in leaves(TINY):
         assert f"{key}=" in helped.stdout
+
+
+def test_a_file_is_not_blamed_for_what_was_typed():
+    with pytest.raises(ConfigError) as refusal:
+        compose.load(["minutes=abc"])
+    assert "minutes must be a number" in str(refusal.value) and "set in" not in str(refusal.value)
