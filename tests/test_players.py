@@ -99,6 +99,17 @@ def test_tree_search_takes_what_is_offered() -> None:
     assert plain.nodes[0] <= 400
 
 
+def test_a_forced_move_costs_one_simulation() -> None:
+    forced = Game(CBD, "W:W22:BK1,K2,17").positions
+    free = Positions.initial(CBD, 1)
+    assert (forced.counts[0], free.counts[0] > 1) == (1, True)
+    both = Positions.from_boards(CBD, np.concatenate((forced.boards, free.boards)), np.zeros(2, np.int8))
+    for simulations in (7, 50):
+        choice = MctsPlayer(CBD, Material(), simulations).choose(both)
+        assert choice.nodes.tolist() == [1, simulations]
+        assert choice.actions[0] == forced.actions[0, 0]
+
+
 def test_equal_seeds_play_alike_and_different_seeds_differ() -> None:
     positions = Game(CBD, "W:WK1:BK4,12").positions.take(np.zeros(50, dtype=int))
     for spec in ("random", "alphabeta:depth=1"):
