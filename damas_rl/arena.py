@@ -17,6 +17,7 @@ from damas_rl.elo import Sprt, elo_difference
 from damas_rl.openings import MOST_PLIES, Opening, draw_openings, load_openings, random_openings
 from damas_rl.players import MOST_SIMULATIONS, MctsPlayer, Player, PlayerError, make_player, read_spec
 from damas_rl.search.mcts import Evaluate
+from damas_rl.strict import check_ranges
 
 MAX_GAMES = 1 << 20
 """Games of one match."""
@@ -55,12 +56,14 @@ class ArenaConfig:
     openings: str = ""
 
     def __post_init__(self) -> None:
-        for key, low, high in (
-            ("games", 2, MAX_GAMES), ("final_games", 2, MAX_GAMES), ("simulations", 1, MOST_SIMULATIONS),
-            ("random_plies", 0, MOST_PLIES),
-        ):  # fmt: skip
-            if not low <= getattr(self, key) <= high:
-                raise ValueError(f"arena.{key}={getattr(self, key)}: choose a value from {low} to {high}.")
+        check_ranges(
+            "arena",
+            self,
+            games=(2, MAX_GAMES),
+            final_games=(2, MAX_GAMES),
+            simulations=(1, MOST_SIMULATIONS),
+            random_plies=(0, MOST_PLIES),
+        )
         for key in ("games", "final_games"):
             if getattr(self, key) % 2:
                 raise ValueError(f"arena.{key}={getattr(self, key)}: games are played in pairs; choose an even number.")

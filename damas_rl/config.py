@@ -11,7 +11,7 @@ from damas_rl.pretrain import PretrainConfig
 from damas_rl.replay import ReplayConfig
 from damas_rl.search.mcts import SearchConfig
 from damas_rl.selfplay import SelfPlayConfig
-from damas_rl.strict import ConfigError
+from damas_rl.strict import ConfigError, check_ranges
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,17 @@ class TrainerConfig:
     sample_games: int = 8
 
     def __post_init__(self) -> None:
-        for key, low, high in (
-            ("positions_per_iteration", 1, 1 << 30), ("replay_ratio", 0.01, 1000.0), ("learning_starts", 0, 1 << 30),
-            ("evaluate_minutes", 0.0, 1e6), ("checkpoint_minutes", 0.0, 1e6), ("keep_checkpoints", 1, 10_000),
-            ("sample_games", 0, 10_000),
-        ):  # fmt: skip
-            if not low <= getattr(self, key) <= high:
-                raise ValueError(f"trainer.{key}={getattr(self, key)}: choose a value from {low} to {high}.")
+        check_ranges(
+            "trainer",
+            self,
+            positions_per_iteration=(1, 1 << 30),
+            replay_ratio=(0.01, 1000.0),
+            learning_starts=(0, 1 << 30),
+            evaluate_minutes=(0.0, 1e6),
+            checkpoint_minutes=(0.0, 1e6),
+            keep_checkpoints=(1, 10_000),
+            sample_games=(0, 10_000),
+        )
 
 
 @dataclass(frozen=True)
@@ -100,11 +104,7 @@ class RunConfig:
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
 
     def __post_init__(self) -> None:
-        for key, low, high in (
-            ("seed", 0, (1 << 63) - 1), ("minutes", 0.0, 1e6), ("iterations", 0, 1 << 40), ("threads", 0, 1024),
-        ):  # fmt: skip
-            if not low <= getattr(self, key) <= high:
-                raise ConfigError(f"{key}={getattr(self, key)}: choose a value from {low} to {high}.")
+        check_ranges("", self, seed=(0, (1 << 63) - 1), minutes=(0.0, 1e6), iterations=(0, 1 << 40), threads=(0, 1024))
         if not self.minutes and not self.iterations:
             raise ConfigError("minutes and iterations are both 0, so the run would never end; give one of them.")
         if not self.name or any(letter in self.name for letter in "/\\\0\n"):

@@ -17,6 +17,7 @@ from damas_rl.networks import PolicyValueNet, choose_device
 from damas_rl.networks.base import MOVES_LEFT_SCALE
 from damas_rl.networks.evaluator import choose_dtype, use_threads
 from damas_rl.replay import ReplayBuffer, TrainingBatch
+from damas_rl.strict import check_ranges
 
 PADDING = -1e9
 """Logit of padding: its probability is exactly 0, and unlike with minus infinity nothing becomes NaN."""
@@ -64,14 +65,21 @@ class LearnerConfig:
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
 
     def __post_init__(self) -> None:
-        for key, low, high in (
-            ("batch_size", 1, 1 << 20), ("learning_rate", 1e-9, 10.0), ("warmup_steps", 0, 1 << 40),
-            ("total_steps", 1, 1 << 40), ("final_rate", 0.0, 1.0), ("weight_decay", 0.0, 10.0),
-            ("max_gradient_norm", 1e-6, 1e6), ("average", 0.0, 0.999999), ("q_mix", 0.0, 1.0),
-            ("value_weight", 0.0, 1000.0), ("moves_left_weight", 0.0, 1000.0),
-        ):  # fmt: skip
-            if not low <= getattr(self, key) <= high:
-                raise ValueError(f"learner.{key}={getattr(self, key)}: choose a value from {low} to {high}.")
+        check_ranges(
+            "learner",
+            self,
+            batch_size=(1, 1 << 20),
+            learning_rate=(1e-9, 10.0),
+            warmup_steps=(0, 1 << 40),
+            total_steps=(1, 1 << 40),
+            final_rate=(0.0, 1.0),
+            weight_decay=(0.0, 10.0),
+            max_gradient_norm=(1e-6, 1e6),
+            average=(0.0, 0.999999),
+            q_mix=(0.0, 1.0),
+            value_weight=(0.0, 1000.0),
+            moves_left_weight=(0.0, 1000.0),
+        )
         if self.schedule not in ("constant", "cosine"):
             raise ValueError(f"learner.schedule={self.schedule!r}: choose constant or cosine.")
         if self.precision not in ("auto", "float32", "bfloat16"):

@@ -10,6 +10,7 @@ from damas_env.rules import RuleSet
 from damas_rl.database import load_records
 from damas_rl.learner import Learner
 from damas_rl.replay import ReplayBuffer
+from damas_rl.strict import check_ranges
 
 STEPS_AT_ONCE = 50
 """Steps between two looks at the clock and at the wish to stop."""
@@ -29,8 +30,7 @@ class PretrainConfig:
     epochs: float = 2.0
 
     def __post_init__(self) -> None:
-        if not 1e-3 <= self.epochs <= 10_000:
-            raise ValueError(f"pretrain.epochs={self.epochs}: choose a value from 0.001 to 10000.")
+        check_ranges("pretrain", self, epochs=(1e-3, 10_000))
 
 
 def load(config: PretrainConfig, rules: RuleSet) -> ReplayBuffer | None:

@@ -24,6 +24,7 @@ from damas_rl import saved
 from damas_rl.openings import Opening, load_openings
 from damas_rl.records import POLICY_WIDTH, Records, concatenate, empty_records
 from damas_rl.search.mcts import Evaluate, Search, SearchConfig, SearchResult, SearchStats
+from damas_rl.strict import check_ranges
 
 MOST_RANDOM_PLIES = 100
 """Random plies at the start of a game."""
@@ -66,13 +67,19 @@ class SelfPlayConfig:
     temperature_plies: int = 16
 
     def __post_init__(self) -> None:
-        for key, low, high in (
-            ("games", 1, 1 << 20), ("groups", 1, 1024), ("threads", 0, 1024), ("simulations", 1, 1 << 16),
-            ("fast_simulations", 1, 1 << 16), ("full_share", 1e-3, 1.0), ("random_plies", 0, MOST_RANDOM_PLIES),
-            ("temperature", 1e-2, 100.0), ("temperature_plies", 0, 10_000),
-        ):  # fmt: skip
-            if not low <= getattr(self, key) <= high:
-                raise ValueError(f"selfplay.{key}={getattr(self, key)}: choose a value from {low} to {high}.")
+        check_ranges(
+            "selfplay",
+            self,
+            games=(1, 1 << 20),
+            groups=(1, 1024),
+            threads=(0, 1024),
+            simulations=(1, 1 << 16),
+            fast_simulations=(1, 1 << 16),
+            full_share=(1e-3, 1.0),
+            random_plies=(0, MOST_RANDOM_PLIES),
+            temperature=(1e-2, 100.0),
+            temperature_plies=(0, 10_000),
+        )
         if self.games % self.groups:
             raise ValueError(f"selfplay.games={self.games} must be a multiple of selfplay.groups={self.groups}.")
 

@@ -85,6 +85,20 @@ def convert(kind: Any, value: Any, key: str) -> Any:
     return value
 
 
+def check_ranges(section: str, config: object, **ranges: tuple[float, float]) -> None:
+    """ConfigError for a value of a dataclass that is not within its (lowest, highest).
+
+    Args:
+        section: where ``config`` stands in the whole configuration, for messages.
+        config: the dataclass.
+        ranges: by field.
+    """
+    for name, (low, high) in ranges.items():
+        value = getattr(config, name)
+        if not low <= value <= high:
+            raise ConfigError(f"{_join(section, name)}={value}: choose a value from {low} to {high}.")
+
+
 _NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 _LARGEST = (1 << 63) - 1
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from damas_rl.strict import check_ranges
+
 
 @dataclass(frozen=True)
 class NetworkConfig:
@@ -30,9 +32,13 @@ class NetworkConfig:
     def __post_init__(self) -> None:
         if self.kind not in ("resmlp", "resconv"):
             raise ValueError(f"network.kind={self.kind!r}: choose resmlp or resconv.")
-        for key, low, high in (
-            ("width", 8, 4096), ("blocks", 1, 100), ("local", 4, 1024),
-            ("local_blocks", 0, 100), ("pair", 4, 512), ("value_width", 8, 4096),
-        ):  # fmt: skip
-            if not low <= getattr(self, key) <= high:
-                raise ValueError(f"network.{key}={getattr(self, key)}: choose a value from {low} to {high}.")
+        check_ranges(
+            "network",
+            self,
+            width=(8, 4096),
+            blocks=(1, 100),
+            local=(4, 1024),
+            local_blocks=(0, 100),
+            pair=(4, 512),
+            value_width=(8, 4096),
+        )
