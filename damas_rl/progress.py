@@ -40,7 +40,7 @@ class Status:
     Attributes:
         name: name of the run.
         phase: what is going on now.
-        done: share of the current phase that is done, 0 to 1.
+        done: share of the current phase that is done, 0 to 1; None = nobody knows.
         fraction: share of the whole budget that is used, 0 to 1.
         seconds_left: of the budget, as far as known.
         iteration, games, positions, steps: counts since the start of the run.
@@ -56,7 +56,7 @@ class Status:
 
     name: str = ""
     phase: str = "starting"
-    done: float = 0.0
+    done: float | None = None
     fraction: float = 0.0
     seconds_left: float | None = None
     iteration: int = 0
@@ -78,8 +78,8 @@ class Status:
 class Progress:
     """Shows a :class:`Status`; a context manager.
 
-    On a terminal a panel is redrawn a few times a second; elsewhere one line is printed every ten seconds and
-    whenever something is worth saying.
+    On a terminal a panel is redrawn a few times a second; elsewhere a line is printed whenever something is worth
+    saying, and else at most every ten seconds.
 
     Args:
         status: what is shown; the owner changes it in place and calls :meth:`refresh`.
@@ -123,7 +123,7 @@ def plain_line(status: Status) -> str:
     """One line of text."""
     parts = [
         f"{status.fraction:4.0%}",
-        f"{status.phase} {status.done:.0%}",
+        status.phase if status.done is None else f"{status.phase} {status.done:.0%}",
         f"iteration {status.iteration}",
         f"{status.games:,} games",
         f"{status.positions:,} positions",
@@ -138,8 +138,8 @@ def plain_line(status: Status) -> str:
         parts.append("loss " + " ".join(f"{name} {value:.3f}" for name, value in status.losses.items()))
     if status.ladder:
         parts.append("score " + " ".join(f"{rung.opponent} {rung.score:.0%}" for rung in status.ladder))
-    if status.seconds_left is not None:
-        parts.append(f"{duration(status.seconds_left)} left")
+    if left := _left(status):
+        parts.append(left)
     return " | ".join(parts)
 
 
@@ -168,10 +168,11 @@ def panel(status: Status) -> Panel:
     for start in range(0, len(cells), 4):
         numbers.add_row(*(text for cell in cells[start : start + 4] for text in cell))
 
-    left = "" if status.seconds_left is None else f"{duration(status.seconds_left)} left"
+    # Without a total the bar moves by itself, as a sign of life.
+    total, done = (None, 0.0) if status.done is None else (1.0, min(1.0, status.done))
     budget = Table.grid(padding=(0, 1))
-    budget.add_row(Text("budget", style="dim"), ProgressBar(1.0, min(1.0, status.fraction), width=40), left)
-    budget.add_row(Text("phase", style="dim"), ProgressBar(1.0, min(1.0, status.done), width=40), status.phase)
+    budget.add_row(Text("budget", style="dim"), ProgressBar(1.0, min(1.0, status.fraction), width=40), _left(status))
+    budget.add_row(Text("phase", style="dim"), ProgressBar(total, done, width=40), status.phase)
     parts: list[RenderableType] = [budget, Text(), numbers]
     if status.ladder:
         parts += [Text(), ladder_bars(status.ladder)]
@@ -206,6 +207,13 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(whole, 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def _left(status: Status) -> str:
+    """What is left of the budget, as far as known."""
+    if status.fraction >= 1.0:
+        return "budget used up"
+    return "" if status.seconds_left is None else f"{duration(status.seconds_left)} left"
 
 
 def _number(value: float, form: str) -> str:

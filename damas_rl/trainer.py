@@ -35,7 +35,8 @@ from damas_rl.strict import build
 from damas_rl.transfer import Source, describe, take_over
 
 STOPPING = "stopping after this iteration"
-"""What is shown in place of the phase once somebody wants the run to end."""
+LAST = "finishing the last iteration"
+"""What is shown in place of a phase of training once somebody wants the run to end, or its budget is used up."""
 
 
 @dataclass
@@ -143,7 +144,7 @@ class Trainer:
                 self._iterate()
                 trainer, counts = self.config.trainer, self.counts
                 if counts.seconds - counts.evaluated >= 60 * trainer.evaluate_minutes and self.fraction < 1.0:
-                    complete = self._measure(self.config.arena.games)
+                    complete = self._measure(self.config.arena.games, "measuring")
                     self._tick()
                     if complete:
                         counts.evaluated = counts.seconds
@@ -152,7 +153,7 @@ class Trainer:
             self._tick()
             if self._saved_iteration < self.counts.iteration:
                 self._save()
-            if self._measure(self.config.arena.final_games):
+            if self._measure(self.config.arena.final_games, "closing measurement"):
                 self._clock = time.monotonic()  # the closing measurement is not part of the budget
                 self.counts.measured = True
                 self._save()
@@ -196,7 +197,7 @@ class Trainer:
             counts.pretraining = False
             return
         steps = pretrain.steps_of(config.pretrain, records, config.learner.batch_size)
-        self._phase("pre-training", counts.pretrained / steps)
+        self._training_phase("pre-training", counts.pretrained / steps)
         losses: dict[str, float] = {}
         for losses in pretrain.parts(self.learner, records, steps, counts.pretrained, config.seed):
             counts.pretrained = min(counts.pretrained + pretrain.STEPS_AT_ONCE, steps)
@@ -204,7 +205,7 @@ class Trainer:
             self._show_counts()
             self._show_losses(losses)
             accuracy = f"pre-training ({losses['policy_accuracy']:.0%} of the moves as played)"
-            self._phase(accuracy, counts.pretrained / steps)
+            self._training_phase(accuracy, counts.pretrained / steps)
             if self.stop or self.fraction >= 1.0:
                 break
             if counts.seconds - counts.saved >= 60 * config.trainer.checkpoint_minutes:
@@ -218,14 +219,14 @@ class Trainer:
         """One phase of self-play and one of learning."""
         config, counts = self.config, self.counts
         started = time.perf_counter()
-        self._phase("self-play")
+        self._training_phase("self-play", 0.0)
         self.evaluator.update(self.learner.averaged)
         played = 0
 
         def report(plies: int) -> None:
             nonlocal played
             played += plies
-            self._phase("self-play", played / config.trainer.positions_per_iteration)
+            self._training_phase("self-play", played / config.trainer.positions_per_iteration)
 
         batch = self.selfplay.run(self.evaluator, config.trainer.positions_per_iteration, report)
         self.replay.add(batch.records)
@@ -245,10 +246,16 @@ class Trainer:
         if self.replay.added < trainer.learning_starts:
             return {}
         due = self.replay.steps_due(trainer.replay_ratio, size)
-        return self.learner.train(self.replay, self.sampling, due, lambda step: self._phase("learning", step / due))
+        return self.learner.train(
+            self.replay, self.sampling, due, lambda step: self._training_phase("learning", step / due)
+        )
 
-    def _measure(self, games: int) -> bool:
+    def _measure(self, games: int, phase: str) -> bool:
         """Plays the ladder with the averaged network, keeps that network, and names the best one so far.
+
+        Args:
+            games: against each opponent.
+            phase: what people are told.
 
         Returns:
             False if it was stopped, and nothing has been kept.
@@ -256,8 +263,8 @@ class Trainer:
         if self.stop:
             return False
         counts, folder = self.counts, self.run_directory
-        phase = f"measuring ({games} games a rung)"
-        self._phase(phase)
+        phase = f"{phase} ({games} games a rung)"
+        self._phase(phase, 0.0)
         self.evaluator.update(self.learner.averaged)
         seed = int(np.random.SeedSequence((self.config.seed, counts.iteration)).generate_state(1)[0])
         matches = run_ladder(
@@ -338,17 +345,30 @@ class Trainer:
         self.counts.seconds += now - self._clock
         self._clock = now
 
-    def _phase(self, phase: str, done: float = 0.0) -> None:
-        """Tells people what is going on."""
-        status, counts, config = self.progress.status, self.counts, self.config
-        seconds = counts.seconds + time.monotonic() - self._clock
-        stopping = bool(self.stop) and phase.startswith(("self-play", "learning", "pre-training"))
-        news = stopping and status.phase != STOPPING
-        status.phase, status.done, status.fraction = STOPPING if stopping else phase, done, self.fraction
-        if config.minutes:
-            status.seconds_left = max(0.0, 60 * config.minutes - seconds)
-            status.fraction = max(status.fraction, min(1.0, seconds / (60 * config.minutes)))
+    def _phase(self, phase: str, done: float | None = None, news: bool = False) -> None:
+        """Tells people what is going on, and how much of it is done; ``news`` does so at once."""
+        status = self.progress.status
+        status.phase, status.done, status.fraction = phase, done, self._fraction_now()
+        if self.config.minutes:
+            status.seconds_left = max(0.0, 60 * self.config.minutes - self._seconds())
         self.progress.refresh(force=news)
+
+    def _training_phase(self, phase: str, done: float) -> None:
+        """The same for a part of training, of which no more follows once the run is to end."""
+        if self.stop:
+            phase = STOPPING
+        elif self._fraction_now() >= 1.0:
+            phase = LAST
+        self._phase(phase, done, news=phase in (STOPPING, LAST) and phase != self.progress.status.phase)
+
+    def _seconds(self) -> float:
+        """Wall-clock time of training up to now."""
+        return self.counts.seconds + time.monotonic() - self._clock
+
+    def _fraction_now(self) -> float:
+        """The same as :attr:`fraction`, with the time since the last look at the clock."""
+        minutes = self.config.minutes
+        return max(self.fraction, min(1.0, self._seconds() / (60 * minutes))) if minutes else self.fraction
 
     def _log(
         self, batch: SelfPlayBatch, losses: Mapping[str, float], selfplay_seconds: float, learn_seconds: float

@@ -29,6 +29,6 @@ fi
 stamp=$VENV/.damas-installed-${EXTRAS:-base}
 if ! cat pyproject.toml constraints.txt | cmp -s - "$stamp"; then
     echo "Installing damas-rl and what it needs (a few minutes the first time) ..."
-    "$PYTHON" -m pip install -qq --disable-pip-version-check -c constraints.txt -e ".${EXTRAS:+[$EXTRAS]}" || exit 1
+    "$PYTHON" -m pip install --disable-pip-version-check -c constraints.txt -e ".${EXTRAS:+[$EXTRAS]}" || exit 1
     cat pyproject.toml constraints.txt > "$stamp"
 fi

@@ -343,6 +343,20 @@ def test_progress_on_and_off_a_terminal():
     assert "policy 1.250" in plain_line(status) and "random 99%" in plain_line(status)
 
 
+@pytest.mark.parametrize("budget", [["iterations=1"], ["iterations=0", "minutes=0.001"]])
+def test_what_is_told_once_the_budget_is_used_up(tmp_path, monkeypatch, budget):
+    told = []
+    monkeypatch.setattr(Progress, "refresh", lambda self, force=False: told.append(plain_line(self.status)))
+    assert train("experiment=tiny", *budget, f"run_dir={tmp_path / 'run'}") == 0
+    first = next(index for index, line in enumerate(told) if "budget used up" in line)
+    before, after = told[:first], told[first:]
+    assert any("| preparing kernels (compiled once per machine) |" in line for line in before)
+    assert all("budget used up" in line and " s left" not in line for line in after)
+    assert not any("| self-play" in line or "| learning" in line for line in after)
+    assert "finishing the last iteration" in after[0]
+    assert "closing measurement (4 games a rung) 100%" in after[-2] and "| saving |" in after[-1]
+
+
 def test_small_formats():
     assert [duration(seconds) for seconds in (-1, 5, 61, 3600 + 125)] == ["0 s", "5 s", "1:01", "1:02:05"]
     assert sparkline([0.0, 0.5, 1.0]) == "▁▅█"
