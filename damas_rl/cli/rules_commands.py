@@ -9,7 +9,8 @@ from damas_env.presets import RULE_SETS
 from damas_env.rule_files import to_yaml
 from damas_env.rules import RuleSet, get_rules
 from damas_rl.cli.common import CommandError, add_json, print_json, show
-from damas_rl.cli.rule_texts import LANGUAGES, explain
+from damas_rl.cli.rule_phrases import LANGUAGES
+from damas_rl.cli.rule_texts import explain
 
 
 def register(subparsers: Any) -> None:
@@ -22,7 +23,7 @@ def register(subparsers: Any) -> None:
     rules.add_argument(
         "name", nargs="?", metavar="NAME|FILE", help="rule set or YAML file to explain (default: list all)"
     )
-    rules.add_argument("--lang", choices=tuple(LANGUAGES), help="language of the explanation (default: en)")
+    rules.add_argument("--lang", choices=LANGUAGES, help="language of the explanation (default: en)")
     form = rules.add_mutually_exclusive_group()
     form.add_argument("--yaml", action="store_true", help="print the rule set as YAML, to change and use as FILE")
     add_json(form)
