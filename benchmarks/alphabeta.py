@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 from common import save
 
+from damas_env.envs.opponents import sample_legal
 from damas_env.position import Positions
 from damas_env.rules import RuleSet, get_rules
-from damas_rl.search.alphabeta import AlphaBeta, Limits
+from damas_rl.search.alphabeta import AlphaBeta, AlphaBetaResult, Limits
 
 UNLIMITED = Limits.LARGEST["nodes"]
 
@@ -29,12 +30,19 @@ def sample(rules: RuleSet, count: int) -> Positions:
     plies = 4 + np.arange(pool) % 37
     plies[0] = 0
     for ply in range(40):
-        picks = (rng.random(pool) * np.maximum(positions.counts, 1)).astype(np.int64)
-        positions.step(positions.actions[np.arange(pool), picks], where=(plies > ply) & (positions.terminations == 0))
+        positions.step(sample_legal(positions, rng), where=(plies > ply) & (positions.terminations == 0))
     open_games = np.flatnonzero((positions.terminations == 0) & (positions.counts > 1))
     # Spread over the lengths: the pool goes through them in turn.
     chosen = open_games[np.linspace(0, len(open_games) - 1, count).astype(np.int64)]
     return positions.take(chosen)
+
+
+def timed(positions: Positions, game: int, limits: Limits) -> tuple[AlphaBetaResult, float]:
+    """(result, seconds) of a search of one of the games with an empty table."""
+    search, one, seeds = AlphaBeta(positions.rules, limits), positions.take(np.array([game])), np.zeros(1, np.uint64)
+    started = time.perf_counter()
+    result = search.search(one, seeds)
+    return result, time.perf_counter() - started
 
 
 def main() -> None:
@@ -49,8 +57,7 @@ def main() -> None:
     arguments = parser.parse_args()
     rules = get_rules(arguments.rules)
     positions = sample(rules, arguments.positions)
-    seeds = np.zeros(1, dtype=np.uint64)
-    AlphaBeta(rules, Limits(ms=20)).search(positions.take(np.array([0])), seeds)  # loads the kernels
+    timed(positions, 0, Limits(ms=20))  # loads the kernels
 
     figures: dict[str, list[dict[str, float]]] = {"in_time": [], "to_depth": []}
     print(f"rules {rules.name}; {len(positions)} positions, one thread")
@@ -58,11 +65,8 @@ def main() -> None:
     for limit in [*arguments.ms, *([10_000] if arguments.long else [])]:
         nodes, seconds, depths = 0, 0.0, []
         for game in range(len(positions)):
-            search = AlphaBeta(rules, Limits(ms=limit))  # a new one: an empty table
-            one = positions.take(np.array([game]))
-            started = time.perf_counter()
-            result = search.search(one, seeds)
-            seconds += time.perf_counter() - started
+            result, taken = timed(positions, game, Limits(ms=limit))
+            seconds += taken
             nodes += int(result.nodes[0])
             depths.append(int(result.depths[0]))
         row = {
@@ -80,12 +84,9 @@ def main() -> None:
     for depth in arguments.depths:
         times, reached = [], 0
         for game in range(len(positions)):
-            search = AlphaBeta(rules, Limits(depth=depth, nodes=UNLIMITED, ms=arguments.cap_ms))
-            one = positions.take(np.array([game]))
-            started = time.perf_counter()
-            result = search.search(one, seeds)
-            times.append(time.perf_counter() - started)
-            reached += int(times[-1] * 1000 < arguments.cap_ms and result.depths[0] > 0)
+            result, taken = timed(positions, game, Limits(depth=depth, nodes=UNLIMITED, ms=arguments.cap_ms))
+            times.append(taken)
+            reached += int(taken * 1000 < arguments.cap_ms and result.depths[0] > 0)
         row = {
             "depth": depth, "start_seconds": times[0], "median_seconds": statistics.median(times),
             "most_seconds": max(times), "reached": reached, "positions": len(positions),

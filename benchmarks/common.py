@@ -17,13 +17,10 @@ def machine() -> dict[str, Any]:
     import numpy
     import torch
 
-    model = platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        names = [line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line]
-        model = names[0] if names else model
+    from damas_rl.rundir import processor
+
     return {
-        "processor": model,
+        "processor": processor(),
         "cores": len(os.sched_getaffinity(0)),
         "load": round(os.getloadavg()[0], 2),
         "system": f"{platform.system()} {platform.release()}",

@@ -116,7 +116,7 @@ def anneal(
             squares[:] = EMPTY
             squares[np.arange(chains), rng.integers(rules.num_squares, size=chains)] = OWN_KING
             scores[:] = 0
-        temperature = 1.0 * (0.03 / 1.0) ** (steps % length / length)
+        temperature = 0.03 ** (steps % length / length)
         candidates = mutate(squares, rng)
         illegal = ~is_legal(candidates, rules)
         candidates[illegal] = squares[illegal]
@@ -149,11 +149,7 @@ def main() -> None:
     console = Console()
     table = Table("objective", *OBJECTIVES, Column("FEN", overflow="fold"), title="Extremes found")
     results = []
-    columns = (
-        *Progress.get_default_columns()[:2],
-        TextColumn("{task.fields[best]}"),
-        TimeRemainingColumn(),
-    )
+    columns = (*Progress.get_default_columns()[:2], TextColumn("{task.fields[best]}"), TimeRemainingColumn())
     with Progress(*columns, console=console) as progress:
         for name in names:
             rng = np.random.default_rng([options.seed, list(OBJECTIVES).index(name)])

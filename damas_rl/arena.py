@@ -14,7 +14,7 @@ from damas_env.position import Positions
 from damas_env.rules import RuleSet
 from damas_env.termination import Termination
 from damas_rl.elo import Sprt, elo_difference
-from damas_rl.openings import MOST_PLIES, Opening, draw_openings, load_openings, random_openings
+from damas_rl.openings import MOST_RANDOM_PLIES, Opening, draw_openings, load_openings, random_openings
 from damas_rl.players import MOST_SIMULATIONS, MctsPlayer, Player, PlayerError, make_player, read_spec
 from damas_rl.search.mcts import Evaluate
 from damas_rl.strict import check_ranges
@@ -62,7 +62,7 @@ class ArenaConfig:
             games=(2, MAX_GAMES),
             final_games=(2, MAX_GAMES),
             simulations=(1, MOST_SIMULATIONS),
-            random_plies=(0, MOST_PLIES),
+            random_plies=(0, MOST_RANDOM_PLIES),
         )
         for key in ("games", "final_games"):
             if getattr(self, key) % 2:

@@ -19,8 +19,8 @@ _ROUNDS = 20
 _JUDGE = Limits(depth=5)
 _BALANCED = 50
 
-MOST_PLIES = 100
-"""Random plies of an opening."""
+MOST_RANDOM_PLIES = 100
+"""Random plies at the start of a game."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ def random_openings(rules: RuleSet, count: int, plies: int, seed: int) -> list[O
     Raises:
         ValueError: no game lasts that long, or an impossible number.
     """
-    if not 0 <= plies <= MOST_PLIES:
-        raise ValueError(f"{plies} random plies are impossible: choose 0 to {MOST_PLIES}.")
+    if not 0 <= plies <= MOST_RANDOM_PLIES:
+        raise ValueError(f"{plies} random plies are impossible: choose 0 to {MOST_RANDOM_PLIES}.")
     rng = np.random.default_rng(seed)
     judge = AlphaBeta(rules, _JUDGE)
     fresh: list[Opening] = []

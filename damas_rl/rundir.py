@@ -169,7 +169,7 @@ def describe_machine() -> dict[str, Any]:
         "packages": {name: importlib.metadata.version(name) for name in packages},
         "machine": {
             "system": platform.platform(),
-            "processor": _processor(),
+            "processor": processor(),
             "cores": len(os.sched_getaffinity(0)),
         },
     }
@@ -185,7 +185,8 @@ def git_revision() -> str:
     return done.stdout.strip()
 
 
-def _processor() -> str:
+def processor() -> str:
+    """Name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

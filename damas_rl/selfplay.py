@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from damas_env import position
+from damas_env.envs.opponents import sample_legal
 from damas_env.errors import shown
 from damas_env.notation import format_fen
 from damas_env.observation import features
@@ -21,13 +23,10 @@ from damas_env.position import Positions
 from damas_env.rules import RuleSet
 from damas_env.termination import Termination
 from damas_rl import saved
-from damas_rl.openings import Opening, load_openings
+from damas_rl.openings import MOST_RANDOM_PLIES, Opening, load_openings
 from damas_rl.records import POLICY_WIDTH, Records, concatenate, empty_records
 from damas_rl.search.mcts import Evaluate, Search, SearchConfig, SearchResult, SearchStats
 from damas_rl.strict import check_ranges
-
-MOST_RANDOM_PLIES = 100
-"""Random plies at the start of a game."""
 
 LONGEST_GAME = 256
 """Plies of one game that are kept; a longer game loses the records of its first plies and its move list."""
@@ -211,8 +210,7 @@ class _Group:
         positions, config = self.positions, self.config
         random = positions.plies < self.opening
         full = self.rng.random() < config.full_share  # for the whole group, so that its batches stay large
-        picks = (self.rng.random(self.size) * positions.counts).astype(np.int64)
-        actions = positions.actions[np.arange(self.size), picks]
+        actions = sample_legal(positions, self.rng)
         # A forced move needs no search and teaches nothing: the tree passes through such positions as well.
         choosing = ~random & (positions.counts > 1)
         searched = np.flatnonzero(choosing)
@@ -355,8 +353,6 @@ class SelfPlay:
         Raises:
             ValueError: the file of openings cannot be used.
         """
-        from damas_env import position
-
         self.config = config
         seeds = np.random.SeedSequence(seed).spawn(config.groups)
         book = _book(config.openings, rules) if config.openings else None

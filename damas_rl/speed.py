@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from damas_env.envs.opponents import sample_legal
 from damas_env.observation import features
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
@@ -26,8 +27,7 @@ def raw_evaluations_per_second(
     positions = Positions.initial(rules, batch)
     rng = np.random.default_rng(0)
     for _ in range(12):
-        picks = (rng.random(batch) * positions.counts).astype(np.int64)
-        positions.step(positions.actions[np.arange(batch), picks])
+        positions.step(sample_legal(positions, rng))
     boards, numbers = positions.boards, features(positions)
     evaluator.evaluate(boards, numbers)
 
