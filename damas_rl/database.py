@@ -20,6 +20,7 @@ from damas_env.observation import features
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
 from damas_env.termination import Termination
+from damas_rl import saved
 from damas_rl.files import atomic_write, why
 from damas_rl.records import Records, concatenate, empty_records
 from damas_rl.replay import ReplayBuffer, ReplayConfig
@@ -28,7 +29,6 @@ FORMAT = 1
 """Raised whenever the content of files of records changes."""
 
 _GAMES_AT_ONCE = 512
-_CHUNK = 4096
 
 
 class DatabaseError(ValueError):
@@ -192,7 +192,7 @@ def load_records(path: Path, rules: RuleSet) -> ReplayBuffer:
             file.seek(0)
             with np.load(file, allow_pickle=False) as arrays:
                 about = json.loads(str(arrays["about"]))
-                records = Records(**{name: arrays[name] for name in Records._fields})
+                columns = {name: arrays[name] for name in Records._fields}
     except DatabaseError:
         raise
     except OSError as error:
@@ -206,40 +206,14 @@ def load_records(path: Path, rules: RuleSet) -> ReplayBuffer:
             f"The training records {path} were made with {key}={found.get(key)!r}, but here it is {wanted[key]!r}."
         )
     try:
-        _check_shapes(records)
-        return _checked(records, rules)
-    except ValueError as error:
-        raise DatabaseError(f"The training records {path} cannot be used: {str(error).rstrip('.')}.") from error
-
-
-def _check_shapes(records: Records) -> None:
-    """ValueError unless every column has its type, its width and as many rows as the others."""
-    model, rows = empty_records(0), records.z.size
-    for name in Records._fields:
-        column, wanted = getattr(records, name), getattr(model, name)
-        if column.dtype != wanted.dtype or column.shape != (rows, *wanted.shape[1:]):
-            shape = ", ".join(map(str, column.shape))
-            raise ValueError(f"the column {name!r} is {column.dtype}[{shape}]")
-    if not rows:
-        raise ValueError("there is no record in it")
-
-
-def _checked(records: Records, rules: RuleSet) -> ReplayBuffer:
-    """A buffer with these records; ValueError if one of them is impossible."""
-    sums = records.policy.sum(axis=1, dtype=np.float64)
-    for good, sentence in (
-        (records.policy >= 0, "a policy has a negative share"),
-        (np.abs(sums - 1) < 1e-3, "a policy does not sum to 1"),
-        (np.abs(records.q) <= 1, "a value is not between -1 and 1"),
-        (records.plies_left >= 0, "a number of plies is negative"),
-    ):
-        if not good.all():
-            raise ValueError(sentence)
-    size = len(records.z)
-    buffer = ReplayBuffer(rules, ReplayConfig(capacity=size, window=size))
+        records = saved.records_of(columns, "", (columns["z"].size,))
+        saved.check_records(records, rules)
+        if not len(records.z):
+            raise saved.SavedError("there is no record in it.")
+        if not records.policy.any(axis=1).all():
+            raise saved.SavedError("policy holds rows without a move.")
+    except saved.SavedError as error:
+        raise DatabaseError(f"The training records {path} cannot be used: {error}") from error
+    buffer = ReplayBuffer(rules, ReplayConfig(capacity=len(records.z), window=len(records.z)))
     buffer.add(records)
-    for start in range(0, size, _CHUNK):
-        rows = np.arange(start, min(start + _CHUNK, size))
-        Positions.from_boards(rules, records.boards[rows], np.zeros(len(rows), dtype=np.int8))
-        buffer.batch(rows)
     return buffer

@@ -1,7 +1,7 @@
-"""What comes back from a checkpoint, looked at before anything of a run takes it over.
+"""What comes back from a checkpoint or a file of records, looked at before anything of a run takes it over.
 
-A checkpoint is plain data behind a checksum, so a whole one may still hold anything: arrays of another shape, boards
-with two pieces on a square, counts below zero. Kernels and optimisers trust what they are given, so everything that
+Both are plain data, so a whole file may still hold anything: arrays of another shape, boards with two pieces on a
+square, counts below zero. Kernels and optimisers trust what they are given, so everything that
 reaches them is checked here; each fault is a :class:`SavedError` of one sentence.
 """
 
@@ -77,7 +77,7 @@ def within(name: str, values: NDArray[Any], lowest: float, highest: float) -> No
 
 
 def check_records(records: Records, rules: RuleSet) -> None:
-    """Refuses records (one row each) that self-play under ``rules`` cannot have made."""
+    """Refuses records (one row each) that games under ``rules`` cannot have given."""
     within("policy", records.policy, 0.0, 1.0 + 1e-3)
     within("features", records.features, 0.0, 1.0)
     within("q", records.q, -1.0 - 1e-3, 1.0 + 1e-3)
@@ -155,8 +155,11 @@ def check_played(positions: Positions, start: Positions, rings: Mapping[str, NDA
 
 def records_of(saved: object, prefix: str, shape: tuple[int, ...]) -> Records:
     """The columns ``prefix + name`` of records with a leading shape; their content is not looked at."""
-    columns = empty_records(*shape)._asdict()
-    return Records(**{name: array(saved, f"{prefix}{name}", like) for name, like in columns.items()})
+    columns = {}
+    for name, one in empty_records(*(1 for _ in shape))._asdict().items():
+        like = np.broadcast_to(one, (*shape, *one.shape[len(shape) :]))  # takes no memory, whatever the file claims
+        columns[name] = array(saved, f"{prefix}{name}", like)
+    return Records(**columns)
 
 
 def check_weights(saved: object, name: str, like: Mapping[str, Tensor]) -> None:

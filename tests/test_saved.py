@@ -255,6 +255,12 @@ def test_games_longer_than_the_rings_are_taken():
         saved.check_played(positions, Positions.initial(positions.rules, 2), rings, saved.empty_records(256, 2))
 
 
+def test_a_claim_of_many_records_takes_no_memory():
+    columns = random_records(get_rules("cbd"), 2)._asdict()
+    with pytest.raises(saved.SavedError, match=r"boards is uint64\[2, 4\], not uint64\[1099511627776, 4\]"):
+        saved.records_of(columns, "", (1 << 40,))
+
+
 def test_records_beyond_one_chunk_are_looked_at():
     rules = get_rules("cbd")
     records = random_records(rules, 40)
