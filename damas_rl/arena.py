@@ -2,8 +2,9 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -179,7 +180,6 @@ def play_match(
     openings: Sequence[Opening] | None = None,
     random_plies: int = 6,
     seed: int = 0,
-    max_batch: int = MAX_BATCH,
     progress: Callable[[int, int], None] | None = None,
     stop: Callable[[], bool] | None = None,
     sprt: Sprt | None = None,
@@ -193,8 +193,6 @@ def play_match(
         openings: used in turn, from the first one again when there are fewer than pairs; None = random ones.
         random_plies: plies of the random openings.
         seed: of the random openings.
-        max_batch: games at the same time; results count as soon as all of them are over. With ``sprt`` at most
-            ``SPRT_BATCH``.
         progress: called with (games finished, games in all) as the match goes on.
         stop: asked once a ply; True ends the match. The games in hand are dropped then, all of them: those that are
             already over are the short ones, and counting them alone would be unfair to someone.
@@ -207,30 +205,39 @@ def play_match(
         raise ValueError(f"games={games}: games are played in pairs with colours swapped; choose an even number.")
     if games > MAX_GAMES:
         raise ValueError(f"games={games}: a match has at most {MAX_GAMES} games.")
-    if max_batch < 2:
-        raise ValueError(f"max_batch={max_batch}: a pair needs room for 2 games.")
     if openings is None:
         openings = random_openings(rules, games // 2, random_plies, seed)
     if not openings:
         raise ValueError("There is no opening to play from.")
-    batch = (min(max_batch, SPRT_BATCH) if sprt else max_batch) // 2
     started = time.perf_counter()
     pairs = [Pair(player, opponent, openings[pair % len(openings)]) for pair in range(games // 2)]
     finished: list[MatchGame] = []
-    for start in range(0, len(pairs), batch):
-
-        def report(over: int, before: int = len(finished)) -> None:
-            if progress:
-                progress(before + over, games)
-
-        played = play_pairs(pairs[start : start + batch], rules, report, stop)
-        if played is None:
-            break
+    for played in _in_batches(pairs, rules, SPRT_BATCH if sprt else MAX_BATCH, progress, stop):
         finished += played
         if sprt and sprt.decision(_pair_counts(finished)) is not None:
             break
     score = _score(player.name, opponent.name, finished, time.perf_counter() - started)
     return MatchResult(rules, score, finished)
+
+
+def _in_batches(
+    pairs: Sequence[Pair],
+    rules: RuleSet,
+    size: int,
+    progress: Callable[[int, int], None] | None,
+    stop: Callable[[], bool] | None,
+) -> Iterator[list[MatchGame]]:
+    """Plays pairs, ``size`` games at the same time, and yields each batch when it is over; see :func:`play_match`."""
+    for start in range(0, len(pairs), size // 2):
+
+        def report(over: int, before: int = 2 * start) -> None:
+            if progress:
+                progress(before + over, 2 * len(pairs))
+
+        played = play_pairs(pairs[start : start + size // 2], rules, report, stop)
+        if played is None:
+            return
+        yield played
 
 
 def play_pairs(
@@ -382,17 +389,8 @@ def run_ladder(
     else:
         openings = random_openings(rules, games // 2, config.random_plies, seed)
     pairs = [Pair(player, opponent, opening) for opening in openings for opponent in opponents]
-    finished: list[list[MatchGame]] = [[] for _ in opponents]
-    for start in range(0, len(pairs), MAX_BATCH // 2):
-
-        def report(over: int, before: int = 2 * start) -> None:
-            if progress:
-                progress(before + over, 2 * len(pairs))
-
-        played = play_pairs(pairs[start : start + MAX_BATCH // 2], rules, report, stop)
-        if played is None:
-            break
-        for number, game in enumerate(played, 2 * start):
-            finished[number // 2 % len(opponents)].append(game)
+    rungs: list[list[MatchGame]] = [[] for _ in opponents]
+    for number, game in enumerate(chain.from_iterable(_in_batches(pairs, rules, MAX_BATCH, progress, stop))):
+        rungs[number // 2 % len(opponents)].append(game)
     seconds = (time.perf_counter() - started) / len(opponents)
-    return [_score(player.name, opponents[rung].name, finished[rung], seconds) for rung in range(len(opponents))]
+    return [_score(player.name, opponent.name, rung, seconds) for opponent, rung in zip(opponents, rungs, strict=True)]

@@ -42,7 +42,7 @@ def elo_difference(pairs: Sequence[int]) -> Elo:
     if number == 0:
         return Elo(0.0, -math.inf, math.inf)
     score, _ = _mean_and_variance(pairs)
-    mean, variance = _mean_and_variance([pairs[0] + 1, *pairs[1:4], pairs[4] + 1])
+    mean, variance = _mean_and_variance(_two_more(pairs))
     margin = _Z95 * math.sqrt(variance / (number + 2))
     edge = 0.25 / (2 * number)
 
@@ -78,8 +78,9 @@ class Sprt:
 
     def log_likelihood_ratio(self, pairs: Sequence[int]) -> float:
         """How strongly results speak for ``high`` against ``low``, the scores of pairs taken as normal."""
-        number = sum(pairs) + 2
-        mean, variance = _mean_and_variance([pairs[0] + 1, *pairs[1:4], pairs[4] + 1])
+        pairs = _two_more(pairs)
+        number = sum(pairs)
+        mean, variance = _mean_and_variance(pairs)
         one, other = expected_score(self.low), expected_score(self.high)
         return number * (other - one) * (2 * mean - one - other) / (2 * variance)
 
@@ -89,6 +90,12 @@ class Sprt:
         if abs(ratio) < bound:
             return None
         return self.high if ratio > 0 else self.low
+
+
+def _two_more(pairs: Sequence[int]) -> list[int]:
+    """The results with one lost and one won pair added, whose variance is never 0."""
+    lost, *others, won = pairs
+    return [lost + 1, *others, won + 1]
 
 
 def _mean_and_variance(pairs: Sequence[int]) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from damas_env.position import Positions
 from damas_env.rules import get_rules
 from damas_env.termination import Termination
 from damas_rl import arena
-from damas_rl.arena import ArenaConfig, MatchGame, Pair, play_match, play_pairs, run_ladder
+from damas_rl.arena import ArenaConfig, MatchGame, MatchResult, Pair, play_match, play_pairs, run_ladder
 from damas_rl.cli import main
 from damas_rl.elo import PAIR_SCORES, Sprt, elo_difference, expected_score
 from damas_rl.openings import Opening, draw_openings, load_openings, random_openings, read_openings
@@ -61,11 +61,13 @@ def test_results_are_those_of_the_games() -> None:
     assert score.truncated == 0
 
 
-def test_matches_are_reproducible_and_batches_do_not_matter_to_openings() -> None:
-    one, same, smaller = (
-        play_match(*players("alphabeta:depth=2", "alphabeta:depth=1"), CBD, 16, seed=3, max_batch=size)
-        for size in (16, 16, 4)
-    )
+def test_matches_are_reproducible_and_batches_do_not_matter_to_openings(monkeypatch) -> None:
+    def match() -> MatchResult:
+        return play_match(*players("alphabeta:depth=2", "alphabeta:depth=1"), CBD, 16, seed=3)
+
+    one, same = match(), match()
+    monkeypatch.setattr("damas_rl.arena.MAX_BATCH", 4)
+    smaller = match()
     assert one.games == same.games
     assert [game.opening for game in smaller.games] == [game.opening for game in one.games]
 
@@ -108,7 +110,8 @@ def test_ply_cap_counts_as_a_draw_and_is_reported() -> None:
     assert score.plies == 9
 
 
-def test_a_stopped_match_drops_the_games_in_hand() -> None:
+def test_a_stopped_match_drops_the_games_in_hand(monkeypatch) -> None:
+    monkeypatch.setattr("damas_rl.arena.MAX_BATCH", 8)
     asked = itertools.count()
     reports: list[tuple[int, int]] = []
 
@@ -116,7 +119,7 @@ def test_a_stopped_match_drops_the_games_in_hand() -> None:
         return next(asked) > 150
 
     match = play_match(
-        *players("random", "alphabeta:depth=1"), CBD, 40, seed=0, max_batch=8, stop=after_a_while,
+        *players("random", "alphabeta:depth=1"), CBD, 40, seed=0, stop=after_a_while,
         progress=lambda done, total: reports.append((done, total)),
     )  # fmt: skip
     assert 0 < match.score.games < 40
@@ -152,8 +155,9 @@ def test_a_player_without_a_legal_answer_is_named(answer: object) -> None:
         play_match(Wrong(), make_player("random", CBD, 0), CBD, 2, openings=[Opening()])
 
 
-def test_sequential_test_ends_a_match() -> None:
-    match = play_match(*players("alphabeta:depth=2", "random"), CBD, 200, seed=0, max_batch=10, sprt=Sprt(0, 100))
+def test_sequential_test_ends_a_match(monkeypatch) -> None:
+    monkeypatch.setattr("damas_rl.arena.SPRT_BATCH", 10)
+    match = play_match(*players("alphabeta:depth=2", "random"), CBD, 200, seed=0, sprt=Sprt(0, 100))
     assert match.score.games < 100
     assert Sprt(0, 100).decision(match.score.pairs) == 100
 
