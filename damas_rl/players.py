@@ -9,7 +9,9 @@ A player is named by a *spec*, ``kind`` or ``kind:key=value,key=value``:
 ``policy:net=NAME``                 the move that a network likes best, without search
 ==================================  ======================================================================
 
-``net=`` takes a checkpoint, a run directory or the name of a network that ships with the package.
+``net=`` takes a checkpoint, a run directory or the name of a network that ships with the package. A network plays the
+rules that it was trained for; with ``transfer=true`` it plays others on a board of its size too, as well as it can: it
+knows neither their moves nor what their draw counters mean.
 """
 
 import difflib
@@ -243,38 +245,44 @@ def _read_alphabeta(spec: str, options: dict[str, str]) -> _Make:
 
 def _read_mcts(spec: str, options: dict[str, str]) -> _Make:
     simulations = _whole(spec, options, "sims", MOST_SIMULATIONS) or _SIMULATIONS
-    net = _net(spec, options)
-    return lambda rules, seed: MctsPlayer(rules, _evaluator(spec, net, rules), simulations, name=spec)
+    net, transfer = _net(spec, options)
+    return lambda rules, seed: MctsPlayer(rules, _evaluator(spec, net, transfer, rules), simulations, name=spec)
 
 
 def _read_policy(spec: str, options: dict[str, str]) -> _Make:
-    net = _net(spec, options)
-    return lambda rules, seed: PolicyPlayer(_evaluator(spec, net, rules), spec)
+    net, transfer = _net(spec, options)
+    return lambda rules, seed: PolicyPlayer(_evaluator(spec, net, transfer, rules), spec)
 
 
-def _net(spec: str, options: dict[str, str]) -> str:
+def _net(spec: str, options: dict[str, str]) -> tuple[str, bool]:
+    """The network that a spec names, and whether it may play rules that it was not trained for."""
     if "net" not in options:
         raise PlayerError(f"Player {spec!r} needs a network: net=FILE, net=RUN-DIRECTORY or net=NAME.")
-    return options["net"]
+    if options.get("transfer", "true") != "true":
+        raise PlayerError(f"Player {spec!r}: transfer={options['transfer']} must be true, or be left out.")
+    return options["net"], "transfer" in options
 
 
-def _evaluator(spec: str, net: str, rules: RuleSet) -> Evaluate:
+def _evaluator(spec: str, net: str, transfer: bool, rules: RuleSet) -> Evaluate:
     """The network of a spec, ready for play."""
     # Loaded here, so that players without a network do without torch.
     from damas_rl.checkpoint import load_network
     from damas_rl.networks import Evaluator
 
     network, trained_for = load_network(net)
-    if trained_for != rules:
+    known = f"Player {spec!r}: this network was trained for the rules {trained_for.name!r}"
+    if trained_for.size != rules.size:
         raise PlayerError(
-            f"Player {spec!r}: this network was trained for the rules {trained_for.name!r}, not for {rules.name!r}."
+            f"{known} on {trained_for.size}x{trained_for.size}, not for a board of {rules.size}x{rules.size}."
         )
+    if trained_for != rules and not transfer:
+        raise PlayerError(f"{known}, not for {rules.name!r}; with transfer=true it plays these too, untrained.")
     return Evaluator(network)
 
 
 _KINDS: dict[str, tuple[tuple[str, ...], Callable[[str, dict[str, str]], _Make]]] = {
     "random": ((), _read_random),
     "alphabeta": (tuple(Limits.LARGEST), _read_alphabeta),
-    "mcts": (("net", "sims"), _read_mcts),
-    "policy": (("net",), _read_policy),
+    "mcts": (("net", "sims", "transfer"), _read_mcts),
+    "policy": (("net", "transfer"), _read_policy),
 }

@@ -36,13 +36,19 @@ class Script(io.StringIO):
 
 @pytest.fixture
 def play(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
-    def run(*lines: str, fen: str | None = None, color: str = "W", opponent: str = "alphabeta:depth=2") -> str:
+    def run(
+        *lines: str, fen: str | None = None, color: str = "W", opponent: str = "alphabeta:depth=2", rules: str = "cbd"
+    ) -> str:
         output = io.StringIO()
         monkeypatch.setattr(sys, "stdin", Script("".join(f"{line}\n" for line in lines)))
         console = Console(file=output, width=100, force_terminal=False)
         monkeypatch.setattr(sys, "stdout", output)
         game = TerminalGame(
-            Game(CBD, fen), make_player(opponent, CBD, 1), make_player("alphabeta:depth=4", CBD, 1), color, console
+            Game(rules, fen),
+            make_player(opponent, rules, 1),
+            make_player("alphabeta:depth=4", rules, 1),
+            color,
+            console,
         )
         game.run()
         run.game = game  # type: ignore[attr-defined]
@@ -110,6 +116,26 @@ def test_resignation_and_its_undo(play) -> None:  # type: ignore[no-untyped-def]
     assert "White wins: Black resigns." in play("resign", "quit", color="B")
 
 
+def test_a_draw_is_agreed_only_if_the_opponent_expects_no_more(play, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "drawn.pdn"
+    output = play("draw", "1", f"save {path}", "undo", "1", "quit", fen="W:WK29:BK2")
+    assert output.count("Draw by agreement.") == 1 and "The game is over: undo" in output
+    (game,) = read_pdn(path.read_text(), CBD)
+    assert (game.result, game.moves) == ("1/2-1/2", [])
+    assert play.game.game.ply > 0
+    worse, better = "W:W21,30:BK1,K2,3,4", "W:WK1,K2,29,30:B5,12"
+    output = play("draw", "1", "quit", fen=worse)
+    assert "alphabeta:depth=2 declines: it expects more than a draw." in output and play.game.game.ply == 2
+    assert "Draw by agreement." in play("draw", "draw", "quit", fen=better)
+
+
+@pytest.mark.parametrize(("rules", "agreed"), [("ttakji", True), ("dogames", False), ("damasite", False)])
+def test_draws_are_agreed_only_where_the_rules_know_them(play, rules: str, agreed: bool) -> None:  # type: ignore[no-untyped-def]
+    output = play("draw", "quit", rules=rules, opponent="random")
+    assert ("Draw by agreement." in output) == agreed == (play.game.outcome() is not None)
+    assert (f"The rules {rules} know no draw by agreement." in output) == (not agreed)
+
+
 @pytest.mark.parametrize(
     ("fen", "moves", "sentence"),
     [
@@ -133,6 +159,23 @@ def test_draw_counters_and_draws_are_shown(play) -> None:  # type: ignore[no-unt
     assert "of 10 ending plies" in output
     assert "Draw: " in output
     assert play.game.outcome().winner is None
+
+
+@pytest.mark.parametrize(
+    ("rules", "fen", "counter", "move", "sentence"),
+    [
+        ("cbd", "W:WK1,K29,21:BK28,K3,20", "kings_only", "1-5", "Draw: 40 plies without progress."),
+        ("russian", "W:WK1,K2,21:BK31,K32", "balance", "21-17", "Draw: 60 plies without progress."),  # a man may move
+        ("pool", "W:WK1,K2,K3:BK31", "three_kings", "2-6", "Draw: 26 plies in an ending that is drawn by rule."),
+    ],
+)
+def test_draws_by_a_count_name_that_count(play, rules, fen, counter, move, sentence) -> None:  # type: ignore[no-untyped-def]
+    play("quit", rules=rules, fen=fen)
+    terminal, game = play.game, play.game.game
+    slot = game.rules.counter_names.index(counter)
+    game.positions.counters[0, slot] = game.counters()[counter]["limit"] - 1
+    game.push(move)
+    assert terminal._ending(terminal.outcome()) == sentence
 
 
 def test_save_and_read_again(play, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
@@ -183,7 +226,7 @@ def test_end_of_input_and_interruption_are_polite(play) -> None:  # type: ignore
 
 def test_help_lists_the_commands(play) -> None:  # type: ignore[no-untyped-def]
     output = play("help", "fen", "QUIT")
-    for word in ("hint", "undo", "flip", "resign", "save FILE", "quit"):
+    for word in ("hint", "undo", "flip", "draw", "resign", "save FILE", "quit"):
         assert word in output
     assert START.fen() in output
 

@@ -141,6 +141,9 @@ def test_equal_seeds_play_alike_and_different_seeds_differ() -> None:
         ("mcts:sims=10", "needs a network"),
         ("mcts:net=x,simulations=3", "Did you mean 'sims'"),
         ("policy:net=/no/such/file", "/no/such/file"),
+        ("policy:net=x,transfer=false", "transfer=false must be true, or be left out"),
+        ("mcts:net=x,transfer=yes", "transfer=yes must be true"),
+        ("alphabeta:depth=2,transfer=true", "unknown key 'transfer'"),
     ],
 )
 def test_bad_specs_are_refused_in_one_sentence(spec: str, message: str) -> None:
@@ -149,10 +152,36 @@ def test_bad_specs_are_refused_in_one_sentence(spec: str, message: str) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_network_of_other_rules_is_refused(network: Path) -> None:
-    from dataclasses import replace
+def test_network_of_other_rules_plays_only_with_transfer(network: Path) -> None:
+    for rules in ("dogames", "lidraughts", "russian", "spanish"):
+        for kind in ("policy:", "mcts:sims=8,"):
+            spec = f"{kind}net={network}"
+            with pytest.raises(
+                PlayerError, match=f"for the rules 'cbd', not for '{rules}'; with transfer=true"
+            ) as error:
+                make_player(spec, rules, 0)
+            assert "\n" not in str(error.value)
+            player = make_player(f"{spec},transfer=true", rules, 0)
+            assert player.name == f"{spec},transfer=true"
+            positions = Positions.initial(rules, 2)
+            for _ in range(12):
+                choice = player.choose(positions)
+                assert positions.masks()[[0, 1], choice.actions].all()
+                positions.step(choice.actions)
 
-    with pytest.raises(PlayerError, match="trained for the rules 'cbd', not for 'mine'"):
-        make_player(f"policy:net={network}", replace(CBD, name="mine"), 0)
+
+def test_transfer_changes_nothing_under_the_own_rules(network: Path) -> None:
+    positions = some_positions()
+    with_it, without = (make_player(f"policy:net={network}{key}", CBD, 0) for key in (",transfer=true", ""))
+    np.testing.assert_array_equal(with_it.choose(positions).actions, without.choose(positions).actions)
+
+
+@pytest.mark.parametrize("transfer", ["", ",transfer=true"])
+def test_network_of_another_board_is_refused(network: Path, transfer: str) -> None:
+    with pytest.raises(PlayerError, match="for the rules 'cbd' on 8x8, not for a board of 10x10"):
+        make_player(f"mcts:net={network}{transfer}", "international", 0)
+
+
+def test_unknown_rules_are_refused() -> None:
     with pytest.raises(ValueError, match="Unknown rule set"):
         make_player("random", "chess", 0)

@@ -19,6 +19,9 @@ from damas_rl.files import atomic_write, why
 from damas_rl.play.lines import signed, spell_line
 from damas_rl.players import Choice, Player
 
+_LEVEL = 0.1
+"""Value, for itself, up to which an opponent takes an offered draw."""
+
 _SIDES = {"W": "White", "B": "Black"}
 _HELP = (
     ("a move", "c3-d4, 22-18, or its number in the list; a capture as a3xc5, full path where needed"),
@@ -28,6 +31,7 @@ _HELP = (
     ("flip", "turn the board"),
     ("fen", "print the position"),
     ("save FILE", "write the game as PDN"),
+    ("draw", "offer a draw; your opponent takes it unless it expects more"),
     ("resign", "give the game up"),
     ("quit", "leave"),
 )
@@ -49,7 +53,7 @@ class TerminalGame:
         self._console = console
         self._start = None if game.fen() == Game(game.rules).fen() else game.fen()
         self._flip = color == "B"
-        self._resigned = False
+        self._ended: Outcome | None = None  # by the players, not by the rules
         self._saved: Path | None = None
         self._commands: dict[str, Callable[[], None]] = {
             "hint": self._hint,
@@ -57,6 +61,7 @@ class TerminalGame:
             "moves": self._show,
             "flip": self._turn,
             "fen": lambda: self._say(self.game.fen()),
+            "draw": self._offer_draw,
             "resign": self._resign,
             "help": self._help,
         }
@@ -82,9 +87,7 @@ class TerminalGame:
 
     def outcome(self) -> Outcome | None:
         """How the game has ended, None while it goes on."""
-        if self._resigned:
-            return Outcome(Termination.RESIGNATION, "B" if self.color == "W" else "W")
-        return self.game.outcome()
+        return self._ended or self.game.outcome()
 
     def _command(self, line: str) -> bool:
         """Does what a line asks for; False if it asks to leave."""
@@ -169,15 +172,16 @@ class TerminalGame:
         """How the game has ended, in one sentence."""
         winner = _SIDES.get(outcome.winner or "", "")
         loser = "Black" if winner == "White" else "White"
-        plies = {name: count["plies"] for name, count in self.game.counters().items()}
-        most = max(plies.values(), default=0)
+        counts = self.game.counters().values()
+        full = max((count["plies"] for count in counts if count["plies"] >= count["limit"]), default=0)
         reasons = {
             Termination.NO_PIECES: f"{winner} wins: {loser} has no piece left.",
             Termination.BLOCKED: f"{winner} wins: {loser} has no legal move.",
             Termination.RESIGNATION: f"{winner} wins: {loser} resigns.",
+            Termination.AGREEMENT: "Draw by agreement.",
             Termination.REPETITION: f"Draw: the position has occurred {self.game.rules.repetition} times.",
-            Termination.NO_PROGRESS: f"Draw: {most} plies with kings only, without a capture or a move of a man.",
-            Termination.ENDING: f"Draw: {plies.get('ending', most)} plies in an ending that is drawn by rule.",
+            Termination.NO_PROGRESS: f"Draw: {full} plies without progress.",
+            Termination.ENDING: f"Draw: {full} plies in an ending that is drawn by rule.",
             Termination.PLY_CAP_DRAW: f"Draw: the game has lasted {self.game.ply} plies.",
             Termination.PLY_CAP: f"Stopped without a result: the game has lasted {self.game.ply} plies.",
         }
@@ -208,8 +212,8 @@ class TerminalGame:
 
     def _undo(self) -> None:
         """Back to the person's previous turn."""
-        if self._resigned:
-            self._resigned = False
+        if self._ended:
+            self._ended = None
             self._show()
             return
         mine = [ply for ply in range(self.game.ply) if self._to_move(ply) == self.color]
@@ -229,11 +233,26 @@ class TerminalGame:
         self._flip = not self._flip
         self._show()
 
+    def _offer_draw(self) -> None:
+        if self.outcome():
+            self._warn("The game is over already.")
+            return
+        if not self.game.rules.draw_by_agreement:
+            self._warn(f"The rules {self.game.rules.name} know no draw by agreement.")
+            return
+        name = escape(self.opponent.name)
+        yours = self._ask(self.opponent, f"{name} is thinking").values[0]  # the value for the person, who is to move
+        if yours < -_LEVEL:
+            self._say(f"{name} declines: it expects more than a draw.")
+            return
+        self._ended = Outcome(Termination.AGREEMENT, None)
+        self._show()
+
     def _resign(self) -> None:
         if self.outcome():
             self._warn("The game is over already.")
             return
-        self._resigned = True
+        self._ended = Outcome(Termination.RESIGNATION, "B" if self.color == "W" else "W")
         self._show()
 
     def _help(self) -> None:
