@@ -37,7 +37,7 @@ def _evaluate_all(spec, diagonal, boards, out):
 
 def evaluations(positions: Positions) -> np.ndarray:
     out = np.empty(len(positions), dtype=np.int64)
-    _evaluate_all(positions.rules.spec, positions.rules.tables.diagonal, positions.boards, out)
+    _evaluate_all(positions.rules.spec, positions.rules.tables["diagonal"], positions.boards, out)
     return out
 
 

@@ -7,11 +7,13 @@ import gymnasium
 import numpy as np
 import pytest
 
+from damas_env import movegen
 from damas_env.envs.aec import DamasAECEnv
 from damas_env.envs.vector import DamasVectorEnv
 from damas_env.position import Positions
 from damas_env.rules import RuleSet, get_rules
 from damas_rl import cli
+from damas_rl.search.alphabeta import AlphaBeta, Limits
 from damas_rl.search.mcts import Search, SearchConfig
 
 
@@ -84,3 +86,21 @@ def test_search_without_room_for_the_moves(monkeypatch) -> None:
     search = Search(rules, Even(rules.num_actions), SearchConfig(kind="puct"), 1, 200)
     with pytest.raises(ValueError, match="9 legal moves or more; there is no room"):
         search.run(Positions.initial(rules), 200)
+
+
+def test_alphabeta_without_room_for_the_moves(monkeypatch) -> None:
+    monkeypatch.setattr(RuleSet, "max_moves", property(lambda rules: 9))
+    rules = get_rules("russian")
+    with pytest.raises(ValueError, match="9 legal moves or more; there is no room"):
+        AlphaBeta(rules, Limits(depth=8)).search(Positions.initial(rules), np.zeros(1, np.uint64))
+
+
+@pytest.mark.parametrize(("depth", "room"), [(1, 7), (2, 7), (3, 8), (4, 8)])
+def test_perft_without_room_for_the_moves(depth: int, room: int, monkeypatch, capsys) -> None:
+    rules = get_rules("russian")
+    enough = movegen.perft(rules.spec, rules.initial_boards, depth, rules.max_moves)
+    assert movegen.perft(rules.spec, rules.initial_boards, depth, 16) == enough > 0
+    assert movegen.perft(rules.spec, rules.initial_boards, depth, room) == -1
+    monkeypatch.setattr(RuleSet, "max_moves", property(lambda rules: room))
+    assert cli.main(["perft", "--rules", "russian", "--depth", str(depth)]) == 2
+    assert f"{room} legal moves or more; there is no room" in capsys.readouterr().err

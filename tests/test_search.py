@@ -13,7 +13,7 @@ from damas_env.game import Game
 from damas_env.observation import features
 from damas_env.position import Positions
 from damas_env.rules import RuleSet, get_rules
-from damas_rl.search import tree
+from damas_rl.search import choice, pools
 from damas_rl.search.alphabeta import AlphaBeta, Limits
 from damas_rl.search.mcts import Search, SearchConfig, SearchResult
 from reference_search import DRAW, LOSS, WIN, ReferenceSearch, halving
@@ -32,7 +32,7 @@ from search_cases import (
     twin,
 )
 
-PROOF = {tree.UNKNOWN: None, tree.WIN: WIN, tree.DRAW: DRAW, tree.LOSS: LOSS}
+PROOF = {pools.UNKNOWN: None, pools.WIN: WIN, pools.DRAW: DRAW, pools.LOSS: LOSS}
 
 
 def search_all(
@@ -50,26 +50,26 @@ def compare(search: Search, result: SearchResult, game: int, reference: Referenc
         node, want = todo.pop()
         nodes += 1
         for name in ("boards", "counters", "plies", "repetitions"):
-            assert (getattr(trees, name)[game, node] == getattr(want.game, name)[0]).all(), name
-        assert trees.visits[game, node] == want.visits
-        assert trees.value[game, node] == want.total
-        assert PROOF[int(trees.proven[game, node])] == want.proof
-        assert trees.num_edges[game, node] == len(want.edges)
+            assert (trees.nodes[name][game, node] == getattr(want.game, name)[0]).all(), name
+        assert trees.nodes["visits"][game, node] == want.visits
+        assert trees.nodes["value"][game, node] == want.total
+        assert PROOF[int(trees.nodes["proven"][game, node])] == want.proof
+        assert trees.nodes["num_edges"][game, node] == len(want.edges)
         if want.edges:
-            assert trees.net_value[game, node] == want.net_value
-        for edge, wanted in enumerate(want.edges, int(trees.first_edge[game, node])):
-            assert trees.action[game, edge] == wanted.action
-            assert trees.edge_visits[game, edge] == wanted.visits
-            assert trees.edge_value[game, edge] == wanted.total
-            assert trees.prior[game, edge] == pytest.approx(wanted.prior, rel=1e-6)
-            assert trees.logit[game, edge] == np.float32(wanted.logit)
-            assert trees.in_flight[game, edge] == 0
-            child = int(trees.child[game, edge])
+            assert trees.nodes["net_value"][game, node] == want.net_value
+        for edge, wanted in enumerate(want.edges, int(trees.nodes["first_edge"][game, node])):
+            assert trees.edges["action"][game, edge] == wanted.action
+            assert trees.edges["visits"][game, edge] == wanted.visits
+            assert trees.edges["value"][game, edge] == wanted.total
+            assert trees.edges["prior"][game, edge] == pytest.approx(wanted.prior, rel=1e-6)
+            assert trees.edges["logit"][game, edge] == np.float32(wanted.logit)
+            assert trees.edges["in_flight"][game, edge] == 0
+            child = int(trees.edges["child"][game, edge])
             assert (child >= 0) == (wanted.child is not None)
             if wanted.child is not None:
-                assert (trees.parent[game, child], trees.parent_edge[game, child]) == (node, edge)
+                assert (trees.nodes["parent"][game, child], trees.nodes["parent_edge"][game, child]) == (node, edge)
                 todo.append((child, wanted.child))
-    assert nodes == trees.nodes_used[game]
+    assert nodes == trees.roots["nodes_used"][game]
     root, count = reference.root, len(reference.root.edges)
     assert result.counts[game] == count
     assert result.simulations[game] == reference.simulations
@@ -102,17 +102,17 @@ def test_trees_equal_the_reference(name: str) -> None:
             HashEvaluator(),
             positions.take(np.array([game])),
             simulations,
-            noise=search.trees.noise[game, :count] if config.kind == "gumbel" else None,
+            noise=search.trees.roots["noise"][game, :count] if config.kind == "gumbel" else None,
             root_priors=result.priors[game, :count] if name == "puct noisy" else None,
         )
         nodes += compare(search, result, game, reference)
     # The sample must contain what is rare: all kinds of proofs, at roots and below, and repetitions.
-    used = np.arange(search.trees.proven.shape[1]) < search.trees.nodes_used[:, None]
+    used = np.arange(search.trees.nodes["proven"].shape[1]) < search.trees.roots["nodes_used"][:, None]
     assert nodes > 25 * len(positions)
-    assert {tree.WIN, tree.LOSS, tree.DRAW, tree.UNKNOWN} == set(result.proven.tolist())
-    assert (used & (search.trees.repetitions == 2)).any()
-    for proof in (tree.WIN, tree.LOSS):
-        assert (used & (search.trees.num_edges > 0) & (search.trees.proven == proof))[:, 1:].any()
+    assert {pools.WIN, pools.LOSS, pools.DRAW, pools.UNKNOWN} == set(result.proven.tolist())
+    assert (used & (search.trees.nodes["repetitions"] == 2)).any()
+    for proof in (pools.WIN, pools.LOSS):
+        assert (used & (search.trees.nodes["num_edges"] > 0) & (search.trees.nodes["proven"] == proof))[:, 1:].any()
 
 
 def test_a_difference_is_seen() -> None:
@@ -135,8 +135,8 @@ def test_visits_are_on_legal_moves_and_add_up(kind: str) -> None:
     for array in (result.visits, result.policy, result.priors, result.q):
         assert (array[~legal] == 0).all()
     assert (result.visits.sum(axis=1) == result.simulations).all()
-    assert ((result.simulations == 64) == (result.proven == tree.UNKNOWN))[result.simulations < 64].all()
-    assert (search.trees.visits[:, 0] == result.simulations + 1).all()
+    assert ((result.simulations == 64) == (result.proven == pools.UNKNOWN))[result.simulations < 64].all()
+    assert (search.trees.nodes["visits"][:, 0] == result.simulations + 1).all()
     assert result.policy.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
     assert (positions.actions == result.choice[:, None]).any(axis=1).all()
 
@@ -179,7 +179,7 @@ def test_mate_in_one_is_found_and_kept(kind: str, seed: int | None) -> None:
     positions = mates()
     assert len(positions) > 40
     _, result = search_all(positions, SearchConfig(kind=kind), 400, seed)
-    assert (result.proven == tree.WIN).all() and (result.value == 1.0).all()
+    assert (result.proven == pools.WIN).all() and (result.value == 1.0).all()
     for game in range(len(positions)):
         for index in range(int(positions.counts[game])):
             then = positions.take(np.array([game]))
@@ -194,7 +194,7 @@ def test_a_proven_win_is_played_to_its_end() -> None:
     """From roots that are proven won the choices win against any reply, one search for each move."""
     positions = join([before_the_end(plies, range(96)) for plies in (3, 5)])
     search = Search(RULES, HashEvaluator(), SearchConfig(), len(positions), 800)
-    won = search.run(positions, 800).proven == tree.WIN
+    won = search.run(positions, 800).proven == pools.WIN
     single_move = np.array([solve(positions.take(np.array([game])), 1) == WIN for game in range(len(positions))])
     positions = positions.take(np.flatnonzero(won & ~single_move))
     assert len(positions) >= 5
@@ -207,7 +207,7 @@ def test_a_proven_win_is_played_to_its_end() -> None:
         result = search.run(part, 800)
         replies = part.actions[np.arange(len(going)), (rng.random(len(going)) * part.counts).astype(int)]
         mine = part.colors == winners[going]
-        assert (result.proven[mine] == tree.WIN).all()
+        assert (result.proven[mine] == pools.WIN).all()
         actions = np.full(len(positions), -1)
         actions[going] = np.where(mine, result.choice, replies)
         positions.step(actions)
@@ -243,11 +243,11 @@ def test_win_on_the_last_ply_of_a_counter() -> None:
     for kind in ("puct", "gumbel"):
         blocking = after("W:WK9,K22:B28", kings_only=39)
         _, result = search_all(blocking, SearchConfig(kind=kind, c_puct=5.0), 400)
-        assert result.value[0] == 1.0 and result.proven[0] == tree.WIN
+        assert result.value[0] == 1.0 and result.proven[0] == pools.WIN
         assert Game(RULES, "W:WK9,K22:B28").push(int(result.choice[0])).to == 32
         drawn = after("W:WK9,K22:BK28", kings_only=39, ending=9)
         _, result = search_all(drawn, SearchConfig(kind=kind, c_puct=50.0, considered=32), 400)
-        assert result.proven[0] == tree.DRAW and result.value[0] == 0.0
+        assert result.proven[0] == pools.DRAW and result.value[0] == 0.0
         assert (result.q[0, : result.counts[0]] == 0.0).all()  # whatever the network says
 
 
@@ -261,10 +261,10 @@ def test_repetition_counts_the_game_before_the_root() -> None:
     for search, result in results:
         trees = search.trees
         for edge in range(int(result.counts[0])):
-            child = int(trees.child[0, edge])
-            if child >= 0 and (trees.boards[0, child] == back).all():
-                draws_.append((int(trees.proven[0, child]), int(trees.repetitions[0, child])))
-    assert draws_ == [(tree.DRAW, 2), (tree.UNKNOWN, 0)]
+            child = int(trees.edges["child"][0, edge])
+            if child >= 0 and (trees.nodes["boards"][0, child] == back).all():
+                draws_.append((int(trees.nodes["proven"][0, child]), int(trees.nodes["repetitions"][0, child])))
+    assert draws_ == [(pools.DRAW, 2), (pools.UNKNOWN, 0)]
 
 
 # ----------------------------------------------------------------------------------------------------- noise
@@ -286,11 +286,11 @@ def test_dirichlet_noise_is_in_the_root_priors_only() -> None:
         if count > 1:
             assert len(np.unique(noise.round(9))) == count
         drawn.append(noise)
-        for node in range(1, int(search.trees.nodes_used[game])):
-            first = int(search.trees.first_edge[game, node])
-            edges = slice(first, first + int(search.trees.num_edges[game, node]))
-            weights = np.exp(search.trees.logit[game, edges].astype(float))
-            assert search.trees.prior[game, edges] == pytest.approx(weights / weights.sum(), rel=1e-5)
+        for node in range(1, int(search.trees.roots["nodes_used"][game])):
+            first = int(search.trees.nodes["first_edge"][game, node])
+            edges = slice(first, first + int(search.trees.nodes["num_edges"][game, node]))
+            weights = np.exp(search.trees.edges["logit"][game, edges].astype(float))
+            assert search.trees.edges["prior"][game, edges] == pytest.approx(weights / weights.sum(), rel=1e-5)
     assert any(len(noise) == len(drawn[0]) and (noise != drawn[0]).any() for noise in drawn[1:])
 
 
@@ -310,7 +310,7 @@ def test_noise_differs_between_games_and_moves() -> None:
 @pytest.mark.parametrize("budget", [1, 2, 7, 16, 50, 200])
 def test_sequential_halving(considered: int, budget: int) -> None:
     """The schedule is a race: all of a round equally often, then the better half; at the end the sum is the budget."""
-    schedule = [int(tree.considered_visits(considered, budget, simulation)) for simulation in range(budget)]
+    schedule = [int(choice.considered_visits(considered, budget, simulation)) for simulation in range(budget)]
     assert schedule == [wanted for wanted, _ in zip(halving(considered, budget), range(budget), strict=False)]
     visits = [0] * considered
     for wanted in schedule:
@@ -418,24 +418,26 @@ def test_virtual_loss(kind: str) -> None:
             pairs = list(zip(leaves.game[: len(boards)].tolist(), leaves.node[: len(boards)].tolist(), strict=True))
             assert len(set(pairs)) == len(pairs)
             widest.append(np.bincount(leaves.game[: len(boards)]).max())
-            flying.append(int(search.trees.in_flight[:, : RULES.max_moves].sum()))
+            flying.append(int(search.trees.edges["in_flight"][:, : RULES.max_moves].sum()))
             return super().evaluate(boards, features)
 
     positions, flying, widest = everything(), [], []
     search = Search(RULES, Watching(), SearchConfig(kind=kind, leaves_per_tree=8), len(positions), 200)
     result = search.run(positions, 200)
     assert max(widest) == 8 and max(flying) > 0
-    assert (search.trees.in_flight == 0).all()
-    unproven = result.proven == tree.UNKNOWN
+    assert (search.trees.edges["in_flight"] == 0).all()
+    unproven = result.proven == pools.UNKNOWN
     assert (result.visits.sum(axis=1) == result.simulations).all()
     assert (result.simulations[unproven] == 200).all()
     trees = search.trees
     for game in range(len(positions)):
-        for node in range(int(trees.nodes_used[game])):
-            first, count = int(trees.first_edge[game, node]), int(trees.num_edges[game, node])
-            if count and trees.proven[game, node] == tree.UNKNOWN:
+        for node in range(int(trees.roots["nodes_used"][game])):
+            first, count = int(trees.nodes["first_edge"][game, node]), int(trees.nodes["num_edges"][game, node])
+            if count and trees.nodes["proven"][game, node] == pools.UNKNOWN:
                 own = int(node == 0 or count > 1)  # forced nodes are not evaluated
-                assert trees.visits[game, node] == own + trees.edge_visits[game, first : first + count].sum()
+                assert (
+                    trees.nodes["visits"][game, node] == own + trees.edges["visits"][game, first : first + count].sum()
+                )
     # far fewer calls of the network than simulations
     assert len(search.evaluator.batches) < 0.3 * 200  # type: ignore[attr-defined]
 
@@ -447,20 +449,19 @@ def test_a_full_edge_pool_is_harmless(kind: str, leaves: int) -> None:
     positions = random_games()[0][8].take(np.arange(8))
     search = Search(RULES, HashEvaluator(), SearchConfig(kind=kind, leaves_per_tree=leaves), 8, 300)
     room = RULES.max_moves + 60
-    names = ("move", "action", "prior", "logit", "edge_visits", "edge_value", "child", "in_flight")
-    search.trees = search.trees._replace(**{name: getattr(search.trees, name)[:, :room].copy() for name in names})
+    search.trees = search.trees._replace(edges=search.trees.edges[:, :room].copy())
     result = search.run(positions, 300)
     trees = search.trees
-    used = np.arange(trees.state.shape[1]) < trees.nodes_used[:, None]
-    assert (used & (trees.state == tree.FULL)).any(axis=1).all()
-    assert (trees.edges_used <= room).all() and (trees.edges_used > room - RULES.max_moves).all()
-    assert (result.visits.sum(axis=1) == 300).all() and (trees.in_flight == 0).all()
+    used = np.arange(trees.nodes["state"].shape[1]) < trees.roots["nodes_used"][:, None]
+    assert (used & (trees.nodes["state"] == pools.FULL)).any(axis=1).all()
+    assert (trees.roots["edges_used"] <= room).all() and (trees.roots["edges_used"] > room - RULES.max_moves).all()
+    assert (result.visits.sum(axis=1) == 300).all() and (trees.edges["in_flight"] == 0).all()
     assert result.policy.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
     for game in range(8):
-        for node in np.flatnonzero(used[game] & (trees.state[game] == tree.FULL)):
-            assert trees.num_edges[game, node] == 0
-            assert trees.value[game, node] == pytest.approx(
-                float(trees.net_value[game, node]) * trees.visits[game, node]
+        for node in np.flatnonzero(used[game] & (trees.nodes["state"][game] == pools.FULL)):
+            assert trees.nodes["num_edges"][game, node] == 0
+            assert trees.nodes["value"][game, node] == pytest.approx(
+                float(trees.nodes["net_value"][game, node]) * trees.nodes["visits"][game, node]
             )
 
 
@@ -495,7 +496,7 @@ def test_principal_variation_is_a_legal_line() -> None:
         assert len(line) >= 1
         for action in line:
             position.step(np.array([action]))
-        if result.proven[index] == tree.UNKNOWN:
+        if result.proven[index] == pools.UNKNOWN:
             assert line[0] == result.actions[index, np.argmax(result.visits[index])]
 
 
@@ -522,7 +523,7 @@ def test_forced_moves_are_passed_through(kind: str) -> None:
         def evaluate(self, boards: np.ndarray, features: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             leaves = search._leaves
             pairs = zip(leaves.game[: len(boards)].tolist(), leaves.node[: len(boards)].tolist(), strict=True)
-            asked.extend(int(search.trees.num_edges[pair]) for pair in pairs if pair[1])
+            asked.extend(int(search.trees.nodes["num_edges"][pair]) for pair in pairs if pair[1])
             return super().evaluate(boards, features)
 
     positions, asked = everything(), []
@@ -530,10 +531,10 @@ def test_forced_moves_are_passed_through(kind: str) -> None:
     result = search.run(positions, 100)
     assert len(asked) > 1000 and min(asked) > 1
     trees = search.trees
-    used = np.arange(trees.state.shape[1]) < trees.nodes_used[:, None]
-    forced = used & (trees.num_edges == 1)
+    used = np.arange(trees.nodes["state"].shape[1]) < trees.roots["nodes_used"][:, None]
+    forced = used & (trees.nodes["num_edges"] == 1)
     forced[:, 0] = False
-    assert forced.sum() > 500 and (trees.state[forced] == tree.READY).all()
+    assert forced.sum() > 500 and (trees.nodes["state"][forced] == pools.READY).all()
     assert (result.visits.sum(axis=1) == result.simulations).all()
 
 
@@ -541,13 +542,11 @@ def test_forced_moves_leave_room_for_the_simulations() -> None:
     """A pool too small for all forced nodes: they are evaluated like others then, and no simulation is lost."""
     positions = everything()
     search = Search(RULES, HashEvaluator(), SearchConfig(), len(positions), 100)
-    names = ("boards", "counters", "keys", "reversible", "plies", "repetitions", "parent", "parent_edge", "first_edge",
-             "num_edges", "visits", "value", "net_value", "proven", "state")  # fmt: skip
-    search.trees = search.trees._replace(**{name: getattr(search.trees, name)[:, :105].copy() for name in names})
+    search.trees = search.trees._replace(nodes=search.trees.nodes[:, :105].copy())
     result = search.run(positions, 100)
-    assert (search.trees.nodes_used <= 105).all() and (search.trees.nodes_used > 100).any()
-    assert ((result.simulations == 100) | (result.proven != tree.UNKNOWN)).all()
-    assert (result.visits.sum(axis=1) == result.simulations).all() and (search.trees.in_flight == 0).all()
+    assert (search.trees.roots["nodes_used"] <= 105).all() and (search.trees.roots["nodes_used"] > 100).any()
+    assert ((result.simulations == 100) | (result.proven != pools.UNKNOWN)).all()
+    assert (result.visits.sum(axis=1) == result.simulations).all() and (search.trees.edges["in_flight"] == 0).all()
 
 
 @pytest.mark.parametrize(

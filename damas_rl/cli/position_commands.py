@@ -180,7 +180,10 @@ def _perft(arguments: argparse.Namespace) -> None:
     nodes, started, seconds = [], time.perf_counter(), 0.0
     with _interruptible():
         for depth in range(1, arguments.depth + 1):
-            nodes.append(int(perft(spec, boards, depth, room)))
+            leaves = int(perft(spec, boards, depth, room))
+            if leaves < 0:
+                raise ValueError(f"A position within {depth} plies has {room} legal moves or more; there is no room.")
+            nodes.append(leaves)
             seconds = time.perf_counter() - started
             if not arguments.json:
                 print(f"depth {depth:2}  {nodes[-1]:>16,}  {seconds:9.3f} s", flush=True)

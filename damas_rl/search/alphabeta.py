@@ -132,7 +132,8 @@ class AlphaBeta:
             seeds: uint64[B], decide between moves of equal score.
 
         Raises:
-            ValueError: a game is over or of other rules, or the seeds are of another shape or type.
+            ValueError: a game is over or of other rules, the seeds are of another shape or type, or a position of the
+                search has more legal moves than there is room for.
         """
         if positions.rules is not self.rules and positions.rules != self.rules:
             raise ValueError(f"This search is for the rules {self.rules.name!r}, not {positions.rules.name!r}.")
@@ -163,6 +164,9 @@ class AlphaBeta:
                 job.cancel()
             wait(jobs)
             raise
+        if (result.actions < 0).any():
+            room = self.rules.max_moves
+            raise ValueError(f"A position in the search has {room} legal moves or more; there is no room.")
         return result
 
     def _run(self, start: int, end: int, positions: Positions, seeds: np.ndarray, result: AlphaBetaResult) -> None:

@@ -17,7 +17,7 @@ from damas_env.actions import encode
 from damas_env.kernel import kernel, popcount
 from damas_env.movegen import STACK_SHAPE, generate, is_capture, move_captured, play
 from damas_env.outcome import advance_counters, events_of, judge, key, standing_laws
-from damas_env.rules import EVENT_CAPTURE, EVENT_MAN_MOVE, MAX_COUNTERS, RuleSet
+from damas_env.rules import EVENT_CAPTURE, EVENT_MAN_MOVE, MAX_COUNTERS, MAX_HISTORY, RuleSet
 from damas_rl.search.clock import nanoseconds
 from damas_rl.search.evaluation import evaluate
 from damas_rl.search.transpositions import EXACT, LOWER, PROVEN, UPPER, WON, move_tag, probe, store
@@ -27,8 +27,6 @@ MAX_DEPTH = 60
 
 _FRAMES = 128
 _LAST = _FRAMES - 2
-# ``RuleSet.history_length`` never exceeds this; one size for all rule sets means one version of the kernels.
-_LONGEST_HISTORY = 513
 _INFINITY = WON + 1
 _NEVER = 1 << 62
 _CLOCK_NODES = 1024
@@ -36,6 +34,8 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _ZERO, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 # Stages of the child in hand: a null window at reduced depth, a null window, the full window.
 _REDUCED, _NULL, _FULL = range(3)
+# Why a search is aborted: a limit, or a position with more moves than there is room for.
+_LIMIT, _NO_ROOM = 1, 2
 
 
 def new_frames(rules: RuleSet) -> np.ndarray:
@@ -90,7 +90,7 @@ def new_state(rules: RuleSet) -> np.ndarray:
             ("stack", np.uint64, STACK_SHAPE),
             ("order", np.int64, rules.max_moves),
             ("indices", np.int16, rules.max_moves),
-            ("path", np.uint64, _LONGEST_HISTORY + _FRAMES),
+            ("path", np.uint64, MAX_HISTORY + _FRAMES),
             ("history", np.int64, (2, 4096)),
         ],
         align=True,
@@ -203,7 +203,7 @@ def _open(spec, tables, state, table, stop, node, ply):
     if state.nodes >= state.node_limit or (
         state.nodes % _CLOCK_NODES == 0 and (stop[0] != 0 or nanoseconds() >= state.deadline)
     ):
-        state.aborted = 1
+        state.aborted = _LIMIT
         return True, 0
     node.length = 0
     a, b, c, d = node.boards[0], node.boards[1], node.boards[2], node.boards[3]
@@ -225,6 +225,9 @@ def _open(spec, tables, state, table, stop, node, ply):
     count = generate(spec, a, b, c, d, node.moves, state.stack)
     if count == 0:
         return True, ply - WON
+    if count == len(node.moves):
+        state.aborted = _NO_ROOM
+        return True, 0
     if over:
         return True, 0
     if ply >= _LAST or (depth <= 0 and not is_capture(node.moves[0])):
@@ -461,7 +464,7 @@ def search_games(
         max_depth: deepest iteration.
         node_limit, time_limit: nodes and nanoseconds for each game; 0 = no limit.
         full_width: no reductions, and results of exactly the wanted depth only.
-        chosen: int16[B], receives the action.
+        chosen: int16[B], receives the action, -1 if a position has more moves than there is room for.
         scores, depths, nodes: int64[B], receive the score, the depth reached and the nodes searched.
         lines: int16[B, L], receives the principal variation as actions, padded with -1.
     """
@@ -480,6 +483,6 @@ def search_games(
         index, score, depth = _root(
             spec, tables, state, frames, table, stop, legal[game], counts[game], max_depth, seeds[game]
         )
-        chosen[game] = actions[game, index]
+        chosen[game] = actions[game, index] if state.aborted != _NO_ROOM else -1
         scores[game], depths[game], nodes[game] = score, depth, state.nodes
         _write_line(spec, state, frames[0], frames[1], lines[game])

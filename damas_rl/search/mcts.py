@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from damas_env.observation import NUM_FEATURES, fill_features
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
-from damas_rl.search import tree
+from damas_rl.search import pools, roots, tree
 
 
 class Evaluate(Protocol):
@@ -121,10 +121,10 @@ class Search:
         self.simulations = simulations
         self.stats = SearchStats()
         considered = min(config.considered, rules.max_moves)
-        self.trees = tree.new_trees(rules, games, simulations)
-        self._leaves = tree.new_leaves(games * config.leaves_per_tree)
+        self.trees = pools.new_trees(rules, games, simulations)
+        self._leaves = pools.new_leaves(games * config.leaves_per_tree)
         self._features = np.zeros((len(self._leaves.game), NUM_FEATURES), dtype=np.float32)
-        self._scales = tree.Scales(
+        self._scales = pools.Scales(
             config.c_puct, config.fpu_reduction, config.kind == "gumbel", considered, config.c_visit, config.c_scale
         )
 
@@ -168,7 +168,7 @@ class Search:
                 break
             self._evaluate(found)
         room = self.rules.max_moves
-        if self.trees.num_edges[:size].max() >= room:
+        if self.trees.nodes["num_edges"][:size].max() >= room:
             raise ValueError(f"A position in the search has {room} legal moves or more; there is no room.")
         result = self._read(size)
         self.stats.seconds += time.perf_counter() - started
@@ -195,7 +195,7 @@ class Search:
     def _add_noise(self, rng: np.random.Generator, counts: NDArray[np.int32]) -> None:
         size, width = len(counts), self.rules.max_moves
         if self.config.kind == "gumbel":
-            self.trees.noise[:size] = rng.gumbel(size=(size, width))
+            self.trees.roots["noise"][:size] = rng.gumbel(size=(size, width))
         elif self.config.noise_fraction > 0.0:
             legal = np.arange(width) < counts[:, None]
             alpha = np.where(legal, self.config.noise_concentration / counts[:, None], 1.0)
@@ -210,10 +210,10 @@ class Search:
             visits=np.zeros((size, width), np.int32), q=np.zeros((size, width), np.float32),
             priors=np.zeros((size, width), np.float32), logits=np.zeros((size, width), np.float32),
             value=np.zeros(size, np.float32), policy=np.zeros((size, width), np.float32),
-            choice=np.zeros(size, np.int16), proven=self.trees.proven[:size, 0].copy(),
-            simulations=self.trees.simulations[:size].copy(),
+            choice=np.zeros(size, np.int16), proven=self.trees.nodes["proven"][:size, 0].copy(),
+            simulations=self.trees.roots["simulations"][:size].copy(),
         )  # fmt: skip
-        tree.read_roots(
+        roots.read_roots(
             self.trees, self._scales, size, result.actions, result.counts, result.visits, result.q, result.priors,
             result.logits, result.value, result.policy, result.choice,
         )  # fmt: skip
@@ -222,4 +222,4 @@ class Search:
     def principal_variation(self, game: int, length: int = 16) -> list[int]:
         """Actions of the most visited line of the latest search of one game."""
         out = np.zeros(length, dtype=np.int16)
-        return [int(action) for action in out[: tree.principal_variation(self.trees, game, out)]]
+        return [int(action) for action in out[: roots.principal_variation(self.trees, game, out)]]

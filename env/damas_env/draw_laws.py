@@ -200,70 +200,60 @@ def _within(count: NDArray[np.int_], limits: tuple[int, int]) -> NDArray[np.bool
     return (count >= limits[0]) & (count <= limits[1])
 
 
-class DrawTables(NamedTuple):
-    """The draw laws of a rule set as arrays for kernels.
-
-    Attributes:
-        material: uint8[K**4], the laws (bit mask) that stand for (own men, own kings, other men, other kings),
-            index ``((om * K + ok) * K + xm) * K + xk``.
-        stride: K, one more than the men of a side.
-        limits: int16[8], plies of each law.
-        counter_of: int8[8], counter of each law.
-        terminations: int8[8], termination of each law.
-        num_laws: laws in use.
-        laws_of_counter: uint8[4], laws (bit mask) of each counter.
-        resets: uint8[4], events (bit mask) that reset each counter.
-        pausing: bool[4], counters that wait while none of their laws stands.
-        diagonal_laws: laws (bit mask) that need a lone king on the main diagonal.
-        diagonal: bits of the main diagonal.
-        repetition: the game is drawn at this many occurrences of a position; 0 = never.
-        ply_cap: the game stops after this many plies; 0 = never.
-        ply_cap_draws: 1 if the cap is a draw by rule, 0 if it is a truncation.
-    """
-
-    material: np.ndarray
-    stride: int
-    limits: np.ndarray
-    counter_of: np.ndarray
-    terminations: np.ndarray
-    num_laws: int
-    laws_of_counter: np.ndarray
-    resets: np.ndarray
-    pausing: np.ndarray
-    diagonal_laws: int
-    diagonal: np.uint64
-    repetition: int
-    ply_cap: int
-    ply_cap_draws: int
-
-
 def counter_names(laws: Sequence[DrawLaw]) -> tuple[str, ...]:
     """The counters of some draw laws, in order of appearance."""
     return tuple(dict.fromkeys(law.counter for law in laws))
 
 
 def compile_tables(
-    laws: Sequence[DrawLaw], men: int, diagonal: int, repetition: int, ply_cap: int, ply_cap_draws: bool
-) -> DrawTables:
-    """Draw laws for kernels; see :class:`DrawTables` and :class:`~damas_env.rules.RuleSet` for the arguments."""
-    material = np.zeros((men + 1,) * 4, dtype=np.uint8)
-    limits = np.zeros(MAX_LAWS, dtype=np.int16)
-    counter_of = np.zeros(MAX_LAWS, dtype=np.int8)
-    terminations = np.zeros(MAX_LAWS, dtype=np.int8)
-    laws_of_counter = np.zeros(MAX_COUNTERS, dtype=np.uint8)
-    resets = np.zeros(MAX_COUNTERS, dtype=np.uint8)
-    pausing = np.zeros(MAX_COUNTERS, dtype=np.bool_)
-    diagonal_laws = 0
+    laws: Sequence[DrawLaw], pieces: int, diagonal: int, repetition: int, ply_cap: int, ply_cap_draws: bool
+) -> np.void:
+    """The draw laws of a rule set as a record for kernels, which pass it on as a bare pointer.
+
+    Args:
+        laws: draw laws.
+        pieces: most pieces of a side; decides the type of the record.
+        diagonal: bits of the main diagonal.
+        repetition, ply_cap, ply_cap_draws: see :class:`~damas_env.rules.RuleSet`.
+
+    Returns:
+        A record with the fields
+
+        * ``material``: uint8[K**4] with K = ``stride`` = ``pieces + 1``, the laws (bit mask) that stand for (own men,
+          own kings, other men, other kings), index ``((om * K + ok) * K + xm) * K + xk``;
+        * ``limits``, ``counter_of``, ``terminations``: plies, counter and termination of each of the ``num_laws`` laws;
+        * ``laws_of_counter``, ``resets``, ``pausing``: laws (bit mask) of each counter, events (bit mask) that reset
+          it, and whether it waits while none of its laws stands;
+        * ``diagonal_laws``: laws (bit mask) that need a lone king on the main diagonal; ``diagonal``, its bits;
+        * ``repetition``, ``ply_cap``: 0 = never; ``ply_cap_draws``.
+    """
+    words = ("stride", "num_laws", "diagonal_laws", "repetition", "ply_cap", "ply_cap_draws")
+    layout = np.dtype(
+        [
+            *((word, np.int64) for word in words),
+            ("diagonal", np.uint64),
+            ("limits", np.int16, MAX_LAWS),
+            ("counter_of", np.int8, MAX_LAWS),
+            ("terminations", np.int8, MAX_LAWS),
+            ("laws_of_counter", np.uint8, MAX_COUNTERS),
+            ("resets", np.uint8, MAX_COUNTERS),
+            ("pausing", np.uint8, MAX_COUNTERS),
+            ("material", np.uint8, (pieces + 1) ** 4),
+        ],
+        align=True,
+    )
+    tables: np.void = np.zeros(1, dtype=layout)[0]
+    material = tables["material"].reshape((pieces + 1,) * 4)
     names = counter_names(laws)
     for index, law in enumerate(laws):
         bit, counter = 1 << index, names.index(law.counter)
-        limits[index], counter_of[index], terminations[index] = law.plies, counter, law.termination
-        laws_of_counter[counter] |= bit
-        resets[counter] = sum(EVENTS[event] for event in law.resets)
-        pausing[counter] = law.pauses
-        diagonal_laws |= bit * law.lone_king_on_main_diagonal
-        material[law.balances(men)] |= np.uint8(bit)
-    return DrawTables(
-        material.reshape(-1), men + 1, limits, counter_of, terminations, len(laws), laws_of_counter, resets, pausing,
-        diagonal_laws, np.uint64(diagonal), repetition, ply_cap, int(ply_cap_draws),
-    )  # fmt: skip
+        tables["limits"][index], tables["counter_of"][index] = law.plies, counter
+        tables["terminations"][index] = law.termination
+        tables["laws_of_counter"][counter] |= bit
+        tables["resets"][counter] = sum(EVENTS[event] for event in law.resets)
+        tables["pausing"][counter] = law.pauses
+        tables["diagonal_laws"] |= bit * law.lone_king_on_main_diagonal
+        material[law.balances(pieces)] |= np.uint8(bit)
+    tables["stride"], tables["num_laws"], tables["diagonal"] = pieces + 1, len(laws), diagonal
+    tables["repetition"], tables["ply_cap"], tables["ply_cap_draws"] = repetition, ply_cap, ply_cap_draws
+    return tables

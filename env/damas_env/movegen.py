@@ -319,9 +319,7 @@ def captures(spec, own_men, own_kings, other_men, other_kings, moves, stack):
     while movers != _ZERO:
         square = lowest(movers)
         movers &= movers - _ONE
-        count, best = _piece_captures(
-            spec, square, False, occupied, other_men, other_kings, moves, count, best, stack
-        )
+        count, best = _piece_captures(spec, square, False, occupied, other_men, other_kings, moves, count, best, stack)
     movers = own_kings
     while movers != _ZERO:
         square = lowest(movers)
@@ -411,6 +409,8 @@ def count_moves(spec, own_men, own_kings, other_men, other_kings, moves, stack):
 def perft(spec, boards, depth, max_moves):
     """Number of leaves of the move tree ``depth`` plies deep, the last ply counted without being played.
 
+    -1 if a position on the way has as many moves as there is room for, or more.
+
     Args:
         spec: movement flags.
         boards: uint64[4] in the view of the side to move.
@@ -423,19 +423,25 @@ def perft(spec, boards, depth, max_moves):
     nexts = np.zeros(depth, dtype=np.int64)
     stack = np.empty(STACK_SHAPE, dtype=np.uint64)
     if depth == 1:
-        return count_moves(spec, boards[0], boards[1], boards[2], boards[3], moves[0], stack)
+        count = count_moves(spec, boards[0], boards[1], boards[2], boards[3], moves[0], stack)
+        return count if count < max_moves else -1
     path[0] = boards
     counts[0] = generate(spec, boards[0], boards[1], boards[2], boards[3], moves[0], stack)
     leaves, level = 0, 0
     while level >= 0:
         if nexts[level] == counts[level]:
+            if counts[level] == max_moves:
+                return -1
             level -= 1
             continue
         code = moves[level, nexts[level]]
         nexts[level] += 1
         a, b, c, d = play(spec, path[level, 0], path[level, 1], path[level, 2], path[level, 3], code)
         if level + 2 == depth:
-            leaves += count_moves(spec, a, b, c, d, moves[level + 1], stack)
+            count = count_moves(spec, a, b, c, d, moves[level + 1], stack)
+            if count >= max_moves:
+                return -1
+            leaves += count
         else:
             level += 1
             path[level, 0], path[level, 1], path[level, 2], path[level, 3] = a, b, c, d

@@ -1,7 +1,7 @@
 """Rule sets as data: how pieces move and capture, how a game ends, how a board is numbered.
 
 No other module but ``presets`` knows a rule set by name. Movement reaches the kernels as ``RuleSet.spec`` (compiled
-in), draw laws as ``RuleSet.tables`` (arrays).
+in), draw laws as ``RuleSet.tables`` (a record).
 """
 
 import difflib
@@ -22,7 +22,6 @@ from damas_env.draw_laws import (
     MAX_LAWS,
     MOST_PLIES,
     DrawLaw,
-    DrawTables,
     compile_tables,
     counter_names,
     parse_balance,
@@ -38,7 +37,6 @@ __all__ = [
     "EVENT_MAN_MOVE",
     "MAX_COUNTERS",
     "DrawLaw",
-    "DrawTables",
     "RuleSet",
     "get_rules",
 ]
@@ -59,7 +57,8 @@ _PROMOTION = {"end": 0, "stop": PROMOTION_STOP, "continue": PROMOTION_CONTINUE}
 _NAME = re.compile(r"\w(?:[\w .-]{0,62}\w)?")
 _LONGEST_TITLE = 200
 _RULE_FILES = (".yaml", ".yml")
-_LONGEST_HISTORY = 500  # keeps the occurrences of one position within int8, however long a game goes on
+MAX_HISTORY = 501
+"""Most positions that are remembered to see repetitions; keeps the occurrences of one position within int8."""
 
 _BOARD_OF_GAME_TYPE = {
     20: (10, False), 21: (8, False), 22: (8, True), 23: (8, False), 24: (8, True), 25: (8, False), 26: (8, False),
@@ -260,13 +259,14 @@ class RuleSet:
         """Positions that may have to be remembered to see repetitions: no capture or man move in between."""
         progress = {"capture", "man_move"}
         limits = [law.plies for law in self.draw_laws if law.always and set(law.resets) <= progress]
-        return min([*limits, self.ply_cap or _LONGEST_HISTORY, _LONGEST_HISTORY]) + 1
+        return min([*limits, self.ply_cap or MAX_HISTORY, MAX_HISTORY - 1]) + 1
 
     @cached_property
-    def tables(self) -> DrawTables:
-        """Draw laws for kernels."""
+    def tables(self) -> np.void:
+        """Draw laws for kernels; rule sets of one board size share the type."""
+        most = (self.size // 2 - 1) * self.size // 2
         return compile_tables(
-            self.draw_laws, self.men, main_diagonal(self.size), self.repetition, self.ply_cap, self.ply_cap_draws
+            self.draw_laws, most, main_diagonal(self.size), self.repetition, self.ply_cap, self.ply_cap_draws
         )
 
 
