@@ -184,6 +184,6 @@ def _describe(section: Any, prefix: str) -> list[str]:
         if dataclasses.is_dataclass(value):
             nested += ["", *_describe(value, f"{key}.")]
         else:
-            shown = f"{key}={str(value).lower() if isinstance(value, bool) else value}"
-            lines.append(f"  {shown:<40} {docs.get(field.name, '').replace('``', '')}")
+            setting = f"{key}={str(value).lower() if isinstance(value, bool) else value}"
+            lines.append(f"  {setting:<40} {docs.get(field.name, '').replace('``', '')}")
     return lines + nested

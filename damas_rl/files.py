@@ -82,8 +82,10 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def why(error: OSError) -> str:
-    """The cause of a failed file operation in plain words."""
+def why(error: OSError | ValueError) -> str:
+    """The cause of a failed file operation in plain words; a ValueError comes from a text that can be no path."""
+    if isinstance(error, ValueError):
+        return str(error)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "the disk is full"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):

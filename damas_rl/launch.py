@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any
 
 from damas_env.errors import shown
-from damas_env.notation import visible
+from damas_env.notation import one_line, visible
 from damas_env.rules import get_rules
 from damas_rl import compose, pretrain
 from damas_rl.checkpoint import CheckpointError, load_newest, numbered
@@ -99,7 +99,7 @@ def main(arguments: Sequence[str]) -> int:
         text = str(error)
     except OSError as error:
         text = f"{error.filename or 'A file'} could not be written or read: {why(error)}."
-    print(f"train.py: {' '.join(visible(text).split())}", file=sys.stderr)
+    print(f"train.py: {one_line(text)}", file=sys.stderr)
     return EXIT_BAD_INPUT
 
 

@@ -36,7 +36,7 @@ class MetricsLog:
         """Adds one event.
 
         Args:
-            kind: what happened, ``"iteration"`` or ``"ladder"``.
+            kind: what happened, ``"iteration"``, ``"pretrain"`` or ``"ladder"``.
             iteration: iteration it belongs to.
             values: numbers, text, lists and mappings of such; NaN is written as null.
         """

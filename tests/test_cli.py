@@ -294,7 +294,7 @@ def test_written_random_games_pass(capsys, tmp_path: Path) -> None:
         (["moves", "--rules", ""], "cbd"),
         (["moves", "--js"], "unrecognized"),
         (["moves", "--notation", "san"], "invalid choice"),
-        (["moves", "--fens", "/no/such/file"], "No such file"),
+        (["moves", "--fens", "/no/such/file"], "no such file"),
         (["moves", "--fens", "/"], "cannot read"),
         (["moves", "--fens", "/dev/zero"], "holds more than 256 MiB"),
         (["pdn", "/dev/zero"], "holds more than 256 MiB"),
@@ -312,7 +312,7 @@ def test_written_random_games_pass(capsys, tmp_path: Path) -> None:
         (["perft", "--depth", "²"], "whole number"),
         (["perft", "--depth", "2", "--fen", "W:W1:B5"], "crowning row"),
         (["pdn"], "FILE"),
-        (["pdn", "/no/such/file"], "No such file"),
+        (["pdn", "/no/such/file"], "no such file"),
         (["pdn", "/dev/null"], "holds no PDN game"),
         (["pdn", "/dev/null", "--rules", "cbx"], "Did you mean 'cbd'"),
     ],
@@ -351,7 +351,7 @@ def test_standard_input() -> None:
 def test_output_that_cannot_be_written_or_is_not_wanted(tmp_path: Path) -> None:
     with open("/dev/full", "wb") as full:
         failed = damas("moves", "--json", stdout=full, capture_output=False, stderr=subprocess.PIPE)
-    assert failed.returncode == 2 and failed.stderr == b"damas: No space left on device\n"
+    assert failed.returncode == 2 and failed.stderr == b"damas: the disk is full\n"
     fens = tmp_path / "fens"
     fens.write_text(f"{INITIAL}\n" * 5000)
     process = start("moves", "--fens", str(fens))

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import damas_env
-from damas_env.notation import visible
+from damas_env.notation import one_line
+from damas_rl.files import why
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
@@ -28,7 +29,7 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
 
     def error(self, message: str) -> NoReturn:
-        self.exit(EXIT_BAD_INPUT, f"{self.prog}: {_one_line(message)} (see {self.prog} --help)\n")
+        self.exit(EXIT_BAD_INPUT, f"{self.prog}: {one_line(message)} (see {self.prog} --help)\n")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -72,21 +73,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except (ValueError, OSError, FloatingPointError, MemoryError) as error:
         _drop_output()
-        print(f"damas: {_one_line(_describe(error))}", file=sys.stderr)
+        print(f"damas: {one_line(_describe(error))}", file=sys.stderr)
         return EXIT_BAD_INPUT
     return int(status)
 
 
 def _describe(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, OSError):
+        return f"{error.filename}: {why(error)}" if error.filename else why(error)
     if isinstance(error, MemoryError):
         return "there is not enough memory for this; choose fewer simulations, games or plies"
     return str(error)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(visible(text).split())
 
 
 def _drop_output() -> None:

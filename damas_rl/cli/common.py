@@ -31,6 +31,12 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_position(parser: argparse.ArgumentParser) -> None:
+    """Adds ``--rules`` and ``--fen``."""
+    add_rules(parser)
+    parser.add_argument("--fen", metavar="F", help="position, such as W:W21,K31:B1,K12 (default: the start)")
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Adds ``--json``."""
     parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
@@ -38,9 +44,9 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def add_notation(parser: argparse.ArgumentParser, default: str | None) -> None:
     """Adds ``--notation``."""
-    shown = default or "that of the rule set"
+    told = default or "that of the rule set"
     parser.add_argument(
-        "--notation", choices=("numeric", "algebraic"), default=default, help=f"how to write moves (default: {shown})"
+        "--notation", choices=("numeric", "algebraic"), default=default, help=f"how to write moves (default: {told})"
     )
 
 
@@ -76,8 +82,7 @@ def read_bytes(path: str) -> bytes:
             with open(path, "rb") as file:
                 data = file.read(_MOST_BYTES + 1)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise CommandError(f"cannot read {path!r}: {reason}") from None
+        raise CommandError(f"cannot read {path!r}: {why(error)}") from None
     if len(data) > _MOST_BYTES:
         raise CommandError(f"cannot read {path!r}: it holds more than {_MOST_BYTES >> 20} MiB")
     return data
@@ -93,8 +98,7 @@ def output_path(option: str, given: str) -> Path:
     try:
         check_writable(path)
     except (OSError, ValueError) as error:
-        reason = why(error) if isinstance(error, OSError) else str(error)
-        raise CommandError(f"{option} {given}: this file cannot be written: {reason}") from None
+        raise CommandError(f"{option} {given}: this file cannot be written: {why(error)}") from None
     return path
 
 

@@ -16,6 +16,7 @@ from damas_rl.cli.common import (
     CommandError,
     add_json,
     add_notation,
+    add_position,
     add_rules,
     count,
     elo_difference,
@@ -45,8 +46,7 @@ def register(subparsers: Any) -> None:
         description="Lets a player choose a move; the value is the player's own, from -1 to 1 for the side to move.",
     )
     best.add_argument("--player", required=True, metavar="SPEC", help=_SPEC)
-    add_rules(best)
-    best.add_argument("--fen", metavar="F", help="position (default: the start)")
+    add_position(best)
     best.add_argument("--moves", metavar="M", help='moves to play first, such as "22-17 9-13"')
     _add_seed(best)
     add_notation(best, "numeric")
@@ -82,8 +82,7 @@ def register(subparsers: Any) -> None:
     )
     play.add_argument("--opponent", default="alphabeta:depth=6", metavar="SPEC", help=f"{_SPEC} (default: %(default)s)")
     play.add_argument("--color", choices=("white", "black", "random"), default="white", help="your side")
-    add_rules(play)
-    play.add_argument("--fen", metavar="F", help="where to begin (default: the start)")
+    add_position(play)
     _add_seed(play)
     play.set_defaults(run=_play)
 

@@ -22,6 +22,7 @@ from damas_env.termination import Outcome, Termination
 from damas_rl.cli.common import (
     add_json,
     add_notation,
+    add_position,
     add_rules,
     colors,
     outcome_json,
@@ -59,8 +60,7 @@ def register(subparsers: Any) -> None:
         help="play moves and show where they lead",
         description="Plays moves from a position; shows the position reached, the outcome and the draw counters.",
     )
-    add_rules(play)
-    play.add_argument("--fen", metavar="F", help="where to begin (default: the start)")
+    add_position(play)
     play.add_argument("--moves", required=True, metavar="M", help='moves such as "22-17 9-13" or "c3-b4 b6-a5"')
     add_json(play)
     play.set_defaults(run=_play_moves)
@@ -70,8 +70,7 @@ def register(subparsers: Any) -> None:
         help="count the leaves of the move tree",
         description="Counts the leaves of the move tree at each depth, a check of move generators.",
     )
-    add_rules(count)
-    count.add_argument("--fen", metavar="F", help="position (default: the start)")
+    add_position(count)
     count.add_argument("--depth", required=True, type=whole_number, metavar="D", help="plies")
     add_json(count)
     count.set_defaults(run=_perft)

@@ -286,8 +286,7 @@ class TerminalGame:
         try:
             atomic_write(path, [write_pdn([game]).encode()])
         except (OSError, ValueError) as error:
-            reason = why(error) if isinstance(error, OSError) else str(error)
-            self._warn(f"{shown(name)} could not be written: {reason}.")
+            self._warn(f"{shown(name)} could not be written: {why(error)}.")
             return
         self._saved = path
         self._say(f"The game is in {escape(str(path))}.")

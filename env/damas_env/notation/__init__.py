@@ -1,6 +1,6 @@
 """Squares, positions, moves and games as text: numbers and algebraic names, FEN, PDN."""
 
-from damas_env.notation.display import visible
+from damas_env.notation.display import one_line, visible
 from damas_env.notation.fen import boards_of, format_fen, parse_fen, pieces_of
 from damas_env.notation.moves import Move, format_move, format_moves, legal_moves, parse_move, spell_moves
 from damas_env.notation.pdn import PdnGame, PdnIssue, read_pdn, result_of
@@ -20,6 +20,7 @@ __all__ = [
     "format_move",
     "format_moves",
     "legal_moves",
+    "one_line",
     "parse_fen",
     "parse_move",
     "parse_square",

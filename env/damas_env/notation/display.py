@@ -12,6 +12,11 @@ def visible(text: str) -> str:
     return "".join(map(_shown, text))
 
 
+def one_line(text: str) -> str:
+    """What is :func:`visible` of ``text``, on one line, with single spaces."""
+    return " ".join(visible(text).split())
+
+
 def _shown(character: str) -> str:
     if character.isprintable() or character == "\n":
         return character

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from damas_env.errors import PdnError
-from damas_env.notation.display import visible
+from damas_env.notation.display import one_line
 from damas_env.notation.fen import format_fen, parse_fen
 from damas_env.notation.game_types import capture_separator, format_game_type, rules_tag
 from damas_env.notation.moves import NOTATIONS, format_move, legal_moves
@@ -54,7 +54,7 @@ def _write_game(game: PdnGame, notation: str) -> str:
     for name, value in tags.items():
         if not TAG_NAME.fullmatch(name):
             raise PdnError(f"{name[:40]!r} is no name of a PDN tag: use letters, digits and underscores")
-        escaped = " ".join(visible(value).split()).replace("\\", "\\\\").replace('"', '\\"')
+        escaped = one_line(value).replace("\\", "\\\\").replace('"', '\\"')
         header.append(f'[{name} "{escaped}"]')
     words, separator = [], capture_separator(rules)
     positions = Positions.from_boards(rules, boards[None], np.array([color], dtype=np.int8))
