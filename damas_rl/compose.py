@@ -54,8 +54,9 @@ def load(overrides: Sequence[str] = (), folder: Path = CONFIGS) -> RunConfig:
     """
     # The option of this group may also be a file of rules.
     overrides = [re.sub(r"^rules=(.*\.ya?ml['\"]?)$", r"rules.name=\1", text) for text in overrides]
+    options = groups(folder)
     for text in overrides:
-        _check(text, groups(folder))
+        _check(text, options)
     ConfigStore.instance().store(name="defaults_of_the_code", node=dataclasses.asdict(RunConfig()))
     try:
         with initialize_config_dir(str(folder.resolve()), version_base="1.3"):
@@ -69,7 +70,7 @@ def load(overrides: Sequence[str] = (), folder: Path = CONFIGS) -> RunConfig:
     try:
         return build(RunConfig, values)  # type: ignore[arg-type]
     except ConfigError as error:
-        typed = any(str(error).startswith(f"{text.partition('=')[0]} ") for text in overrides)
+        typed = any(_speaks_of(str(error), text.partition("=")[0]) for text in overrides)
         source = "" if typed else _source(str(error), chosen, folder)  # type: ignore[arg-type]
         raise ConfigError(f"{error}{source}") from None
 
@@ -94,7 +95,8 @@ def _check(text: str, options: Mapping[str, list[str]]) -> tuple[str, Any]:
     """Key and value of one override; ConfigError if it is malformed, or names no key or option."""
     if text.startswith("-"):
         raise ConfigError(f"Unknown option {shown(text)}; write key=value, or --help for the list of keys.")
-    known = [*options, *keys_of(RunConfig), "resume"]
+    keys = keys_of(RunConfig)
+    known = [*options, *keys, "resume"]
     try:
         parsed = OverridesParser.create().parse_override(text)
     except (HydraException, ValueError, RecursionError):  # ValueError: a number of thousands of digits
@@ -117,9 +119,9 @@ def _check(text: str, options: Mapping[str, list[str]]) -> tuple[str, Any]:
             near = difflib.get_close_matches(str(value)[:100], options[key], n=1, cutoff=0.0)[0]
             listed = ", ".join(options[key])
             raise ConfigError(f"There is no {key}={shown(value)}; the nearest is {key}={near} (choose from {listed}).")
-    elif key not in keys_of(RunConfig):
+    elif key not in keys:
         raise ConfigError(unknown_key(key, known))
-    inner = next((known for known in keys_of(RunConfig) if known.startswith(f"{key}.")), None)
+    inner = next((name for name in keys if name.startswith(f"{key}.")), None)
     if inner and key not in options:
         raise ConfigError(
             f"Cannot use {shown(text)}: {key} is a section, whose keys are set one by one, like {inner}=..."
@@ -150,9 +152,14 @@ def _source(message: str, chosen: Mapping[str, str], folder: Path) -> str:
         path = folder / group / f"{option}.yaml"
         if path.is_file():
             keys = _flat(OmegaConf.to_container(OmegaConf.load(path)), "" if group == "experiment" else f"{group}.")
-            if any(f"'{key}'" in message or message.startswith(f"{key} ") for key in keys):
+            if any(f"'{key}'" in message or _speaks_of(message, key) for key in keys):
                 return f" (set in {path.relative_to(folder.parent)})"
     return ""
+
+
+def _speaks_of(message: str, key: str) -> bool:
+    """True if a refusal is one of the value of ``key``."""
+    return message.startswith(tuple(f"{key}{sign}" for sign in " =:"))
 
 
 def _flat(values: Any, prefix: str) -> list[str]:

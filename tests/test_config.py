@@ -250,6 +250,24 @@ def test_command_line():
         assert f"{key}=" in helped.stdout
 
 
+def test_a_file_with_an_impossible_value_is_named(tmp_path):
+    folder = tmp_path / "configs"
+    shutil.copytree(compose.CONFIGS, folder)
+    for text, message in (
+        ("arena: {games: 0}", "arena.games=0: choose a value from 2 to 1048576. (set in configs/experiment/mine.yaml)"),
+        ("arena: {ladder: [me]}", "arena.ladder: Unknown player 'me'"),
+        ("arena: {games: two}", "arena.games must be a whole number"),
+    ):
+        (folder / "experiment" / "mine.yaml").write_text(f"# @package _global_\n{text}\n")
+        with pytest.raises(ConfigError) as refusal:
+            compose.load(["experiment=mine", "learner.batch_size=8"], folder)
+        assert str(refusal.value).startswith(message)
+        assert str(refusal.value).endswith("(set in configs/experiment/mine.yaml)")
+    with pytest.raises(ConfigError) as refusal:
+        compose.load(["experiment=mine", "arena.games=3"], folder)
+    assert "set in" not in str(refusal.value)
+
+
 def test_a_file_is_not_blamed_for_what_was_typed():
     with pytest.raises(ConfigError) as refusal:
         compose.load(["minutes=abc"])
