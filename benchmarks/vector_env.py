@@ -49,13 +49,13 @@ def bytes_per_game(env: DamasVectorEnv) -> int:
     return sum(array.nbytes for array in arrays) // env.num_envs
 
 
-def against_open_spiel(python: Path, rules: str, rounds: int, seconds: float, size: int = 1024) -> dict[str, Any]:
+def against_open_spiel(python: Path, rules: str, rounds: int, seconds: float) -> dict[str, Any]:
     """Plies per processor second on one thread: ours, OpenSpiel's, and the ratio of the medians."""
     position.THREADS = 1
     peer = Peer([python, HERE / "peers.py", "checkers"])
     figures = {}
     for observe, mode in ((0, "bare"), (1, "planes"), (1, "planes, own buffers")):
-        env = DamasVectorEnv(size, rules=rules, **MODES[mode])
+        env = DamasVectorEnv(1024, rules=rules, **MODES[mode])
         ours, theirs = [], []
         for _ in range(rounds):
             ours.append(plies_per_second(env, seconds, time.process_time))

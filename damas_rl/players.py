@@ -108,7 +108,6 @@ class MctsPlayer(Player):
         rules: rule set of the games.
         evaluator: the network.
         simulations: for each move.
-        config: how trees are searched.
         name: for tables and files.
     """
 
@@ -117,12 +116,10 @@ class MctsPlayer(Player):
         rules: RuleSet,
         evaluator: Evaluate,
         simulations: int = _SIMULATIONS,
-        config: SearchConfig | None = None,
         name: str = "mcts",
     ) -> None:
         self.name = name
         self._rules, self._evaluator, self._simulations = rules, evaluator, simulations
-        self._config = config or SearchConfig()
         self._searches: list[Search] = []
 
     def choose(self, positions: Positions) -> Choice:
@@ -131,7 +128,7 @@ class MctsPlayer(Player):
         parts = np.array_split(np.arange(size), min(THREADS, size))
         if not self._searches or self._searches[0].games < len(parts[0]) or len(self._searches) < len(parts):
             self._searches = [
-                Search(self._rules, self._evaluator, self._config, len(parts[0]), self._simulations) for _ in parts
+                Search(self._rules, self._evaluator, SearchConfig(), len(parts[0]), self._simulations) for _ in parts
             ]
         if len(parts) == 1:
             choices = [self._run(self._searches[0], positions)]

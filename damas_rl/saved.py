@@ -49,11 +49,11 @@ def array(saved: object, key: str, like: NDArray[Any]) -> NDArray[Any]:
     return value
 
 
-def whole(saved: object, key: str, lowest: int = 0, highest: int = _LARGEST) -> int:
+def whole(saved: object, key: str, lowest: int = 0) -> int:
     """The whole number ``key``."""
     value = part(saved, key)
-    if type(value) is not int or not lowest <= value <= highest:
-        raise SavedError(f"{key} is {shown(value, 30)}, not a whole number from {lowest} to {highest}.")
+    if type(value) is not int or not lowest <= value <= _LARGEST:
+        raise SavedError(f"{key} is {shown(value, 30)}, not a whole number from {lowest} to {_LARGEST}.")
     return value
 
 

@@ -15,14 +15,13 @@ class PolicyValueNet(nn.Module):
 
     Attributes:
         config: its shape.
-        size, num_squares, num_actions: of the board and the action space that it was built for.
+        num_squares: of the board that it was built for.
     """
 
     def __init__(self, config: NetworkConfig, rules: RuleSet, summary: int) -> None:
         """``summary`` is the length of the board's vector from which outcome and moves left are read."""
         super().__init__()
-        self.config = config
-        self.size, self.num_squares, self.num_actions = rules.size, rules.num_squares, rules.num_actions
+        self.config, self.num_squares = config, rules.num_squares
         self.value_hidden = nn.Linear(summary, config.value_width)
         self.value = nn.Linear(config.value_width, 4)
 
