@@ -7,6 +7,7 @@
         metrics.jsonl  one JSON object a line          tb/          TensorBoard events
         games/         sampled self-play games as PDN  checkpoints/ everything needed to go on
         networks/      a network for each measurement  best         name of the best measured one
+        lock           held by the process at work
 """
 
 import fcntl

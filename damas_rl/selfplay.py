@@ -368,7 +368,7 @@ class SelfPlay:
         Args:
             evaluator: current network; called from several threads at once.
             positions_target: searched or random plies over all games; forced plies come on top.
-            progress: called with the share of each group that has finished, in plies of ``positions_target``.
+            progress: called with the searched or random plies of each group when it has finished.
         """
         started = time.perf_counter()
         steps = max(1, round(positions_target / self.config.games))

@@ -100,7 +100,6 @@ def test_the_board_is_turned_for_black(play) -> None:  # type: ignore[no-untyped
 
 def test_hint_is_a_legal_move_in_both_notations(play) -> None:  # type: ignore[no-untyped-def]
     output = play("hint", "quit", fen="W:WK29,K30:BK22")
-    assert "Hint: a1xd4 (29x18)" in output or "Hint: " in output
     hint = output.split("Hint: ")[1].split(" (")[0]
     assert hint in {
         Game(CBD, "W:WK29,K30:BK22").san(move, "algebraic") for move in Game(CBD, "W:WK29,K30:BK22").legal_moves()
