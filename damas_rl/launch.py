@@ -10,6 +10,7 @@ from typing import Any
 
 from damas_env.errors import shown
 from damas_env.notation import one_line, visible
+from damas_env.presets import RULE_SETS
 from damas_env.rules import get_rules
 from damas_rl import compose, pretrain
 from damas_rl.checkpoint import CheckpointError, load_newest, numbered
@@ -151,6 +152,9 @@ def _train(arguments: Sequence[str], console: Console) -> int:
         config = compose.load(overrides)
         _check_device(config)
         _check_files(config)
+        if config.rules.name not in RULE_SETS:  # a file, which is found again wherever the run goes on from
+            rules = dataclasses.replace(config.rules, name=str(Path(config.rules.name).absolute()))
+            config = dataclasses.replace(config, rules=rules)
         if config.init_from:
             source = read_source(config.init_from, config.network)
         runs = _folder("runs_dir", config.runs_dir)

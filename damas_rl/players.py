@@ -273,7 +273,8 @@ def _evaluator(spec: str, net: str, transfer: bool, rules: RuleSet) -> Evaluate:
             f"{known} on {trained_for.size}x{trained_for.size}, not for a board of {rules.size}x{rules.size}."
         )
     if trained_for != rules and not transfer:
-        raise PlayerError(f"{known}, not for {rules.name!r}; with transfer=true it plays these too, untrained.")
+        others = "others of that name" if trained_for.name == rules.name else repr(rules.name)
+        raise PlayerError(f"{known}, not for {others}; with transfer=true it plays these too, untrained.")
     return Evaluator(network)
 
 

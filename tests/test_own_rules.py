@@ -138,9 +138,13 @@ def test_aec_environment_under_a_file_of_rules(folder, name, capsys) -> None:
     assert env.agent_selection == "black" and env.rules == OWN[name]
 
 
-def test_training_under_a_file_of_rules(folder, tmp_path, capsys) -> None:
+def test_training_under_a_file_of_rules(folder, tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.chdir(folder)
     words = ["experiment=tiny", "iterations=1", "arena.ladder=[random]", f"run_dir={tmp_path / 'run'}"]
-    assert launch.main([*words, f"rules={folder / 'eight.yaml'}"]) == 0, capsys.readouterr().err
+    assert launch.main([*words, "rules=eight.yaml"]) == 0, capsys.readouterr().err
+    assert f"--rules {folder / 'eight.yaml'}" in capsys.readouterr().out
+    monkeypatch.chdir(tmp_path)
+    assert launch.main([f"resume={tmp_path / 'run'}", "iterations=2"]) == 0, capsys.readouterr().err
     assert load_network(tmp_path / "run")[1] == OWN["eight"]
     capsys.readouterr()
     assert cli.main(["bestmove", "--player", f"policy:net={tmp_path / 'run'}", "--rules", "russian"]) == 2

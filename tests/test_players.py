@@ -1,6 +1,7 @@
 """Players: legal choices of every kind, reproducible by seed, and specs that are refused in one sentence."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -168,6 +169,17 @@ def test_network_of_other_rules_plays_only_with_transfer(network: Path) -> None:
                 choice = player.choose(positions)
                 assert positions.masks()[[0, 1], choice.actions].all()
                 positions.step(choice.actions)
+
+
+def test_a_rule_set_of_the_same_name_is_another_one(tmp_path: Path) -> None:
+    mine = replace(CBD, name="mine", game_type=0)
+    config = NetworkConfig(width=16, blocks=1)
+    content = network_content(config, build_network(config, mine).state_dict(), mine)
+    write_checkpoint(tmp_path / "mine.pt", {"kind": "network", **content})
+    spec = f"policy:net={tmp_path / 'mine.pt'}"
+    assert make_player(spec, mine, 0).name == spec
+    with pytest.raises(PlayerError, match="for the rules 'mine', not for others of that name; with transfer=true"):
+        make_player(spec, replace(mine, repetition=4), 0)
 
 
 def test_transfer_changes_nothing_under_the_own_rules(network: Path) -> None:
