@@ -18,7 +18,7 @@ from common import save
 from damas_env.envs.opponents import sample_legal
 from damas_env.position import Positions
 from damas_env.rules import RuleSet, get_rules
-from damas_rl.search.alphabeta import AlphaBeta, AlphaBetaResult, Limits
+from damas_rl.search.alphabeta import AlphaBeta, Limits
 
 UNLIMITED = Limits.LARGEST["nodes"]
 
@@ -37,12 +37,17 @@ def sample(rules: RuleSet, count: int) -> Positions:
     return positions.take(chosen)
 
 
-def timed(positions: Positions, game: int, limits: Limits) -> tuple[AlphaBetaResult, float]:
-    """(result, seconds) of a search of one of the games with an empty table."""
-    search, one, seeds = AlphaBeta(positions.rules, limits), positions.take(np.array([game])), np.zeros(1, np.uint64)
-    started = time.perf_counter()
-    result = search.search(one, seeds)
-    return result, time.perf_counter() - started
+def search_each(positions: Positions, limits: Limits) -> tuple[list[int], list[int], list[float]]:
+    """(nodes, depths, seconds) of the searches of all games, each by itself with an empty table."""
+    nodes, depths, seconds = [], [], []
+    for game in range(len(positions)):
+        search, one = AlphaBeta(positions.rules, limits), positions.take(np.array([game]))
+        started = time.perf_counter()
+        result = search.search(one, np.zeros(1, dtype=np.uint64))
+        seconds.append(time.perf_counter() - started)
+        nodes.append(int(result.nodes[0]))
+        depths.append(int(result.depths[0]))
+    return nodes, depths, seconds
 
 
 def main() -> None:
@@ -57,20 +62,15 @@ def main() -> None:
     arguments = parser.parse_args()
     rules = get_rules(arguments.rules)
     positions = sample(rules, arguments.positions)
-    timed(positions, 0, Limits(ms=20))  # loads the kernels
+    search_each(positions.take(np.array([0])), Limits(ms=20))  # loads the kernels
 
     figures: dict[str, list[dict[str, float]]] = {"in_time": [], "to_depth": []}
     print(f"rules {rules.name}; {len(positions)} positions, one thread")
     print(f"{'limit':<12}{'nodes/s':>14}{'depth: start':>14}{'median':>8}{'least':>8}{'most':>8}")
     for limit in [*arguments.ms, *([10_000] if arguments.long else [])]:
-        nodes, seconds, depths = 0, 0.0, []
-        for game in range(len(positions)):
-            result, taken = timed(positions, game, Limits(ms=limit))
-            seconds += taken
-            nodes += int(result.nodes[0])
-            depths.append(int(result.depths[0]))
+        nodes, depths, seconds = search_each(positions, Limits(ms=limit))
         row = {
-            "ms": limit, "nodes_per_second": nodes / seconds, "start": depths[0],
+            "ms": limit, "nodes_per_second": sum(nodes) / sum(seconds), "start": depths[0],
             "median": statistics.median(depths), "least": min(depths), "most": max(depths),
         }  # fmt: skip
         figures["in_time"].append(row)
@@ -82,11 +82,8 @@ def main() -> None:
     if arguments.depths:
         print(f"{'depth':<12}{'start':>14}{'median':>14}{'most':>14}   reached within {arguments.cap_ms} ms")
     for depth in arguments.depths:
-        times, reached = [], 0
-        for game in range(len(positions)):
-            result, taken = timed(positions, game, Limits(depth=depth, nodes=UNLIMITED, ms=arguments.cap_ms))
-            times.append(taken)
-            reached += int(taken * 1000 < arguments.cap_ms and result.depths[0] > 0)
+        _, depths, times = search_each(positions, Limits(depth=depth, nodes=UNLIMITED, ms=arguments.cap_ms))
+        reached = sum(took * 1000 < arguments.cap_ms and found > 0 for took, found in zip(times, depths, strict=True))
         row = {
             "depth": depth, "start_seconds": times[0], "median_seconds": statistics.median(times),
             "most_seconds": max(times), "reached": reached, "positions": len(positions),
