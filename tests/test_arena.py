@@ -247,6 +247,29 @@ def test_ladder_measures_every_rung_on_the_same_openings(monkeypatch: pytest.Mon
     assert [score.pairs for score in again] == [score.pairs for score in scores]
 
 
+def test_games_of_a_ladder_go_to_their_rungs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three opponents, batches of four pairs: a batch does not end where a round of opponents does."""
+    monkeypatch.setattr(arena, "MAX_BATCH", 8)
+    games: list[MatchGame] = []
+    reports: list[tuple[int, int]] = []
+
+    def watching(*arguments: Any) -> list[MatchGame] | None:
+        played = play_pairs(*arguments)
+        games.extend(played or [])
+        return played
+
+    monkeypatch.setattr(arena, "play_pairs", watching)
+    config = ArenaConfig(ladder=("random", "alphabeta:depth=1", "alphabeta:depth=5"), simulations=8, random_plies=4)
+    scores = run_ladder(Material(), CBD, config, 6, seed=2, progress=lambda *report: reports.append(report))
+    assert len(games) == 18
+    for score in scores:
+        points = [game.points for game in games if score.opponent in (game.white, game.black)]
+        assert [score.wins, score.draws, score.losses] == [points.count(1), points.count(0.5), points.count(0)]
+        assert score.games == 6
+    assert len({score.score for score in scores}) > 1
+    assert reports == sorted(reports) and reports[-1] == (18, 18)
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [({"games": 3}, "arena.games=3"), ({"ladder": ()}, "arena.ladder"), ({"simulations": 0}, "arena.simulations=0")],
@@ -308,6 +331,21 @@ def test_sequential_test_decides_for_the_truth() -> None:
                 undecided += 1
         assert wrong <= 12
         assert undecided <= 10
+
+
+def test_likelihood_ratio_is_that_of_normal_scores() -> None:
+    """One lost and one won pair are added; then log N(score; high) - log N(score; low), summed over the pairs."""
+    test, decided = Sprt(-10, 40), set()
+    low, high = expected_score(-10), expected_score(40)
+    for won in range(120):
+        counts = (3, 5, 30, 12, won)
+        scores = np.repeat(PAIR_SCORES, [4, *counts[1:4], won + 1])
+        ratio = ((scores - low) ** 2 - (scores - high) ** 2).sum() / (2 * scores.var())
+        assert test.log_likelihood_ratio(counts) == pytest.approx(ratio)
+        assert test.decision(counts) == (None if abs(ratio) < math.log(19) else 40 if ratio > 0 else -10)
+        decided.add(test.decision(counts))
+    assert decided == {None, 40}
+    assert test.decision((60, 12, 30, 5, 3)) == -10
 
 
 def test_command_bestmove(capsys: pytest.CaptureFixture[str]) -> None:
