@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numba import njit
 
 from damas_env.envs.opponents import sample_legal
 from damas_env.game import Game
-from damas_env.kernel import kernel
 from damas_env.position import Positions
 from damas_env.rules import RuleSet, get_rules
 from damas_rl.search.alphabeta import AlphaBeta, AlphaBetaResult, Limits
@@ -29,7 +29,8 @@ SHORT = replace(
 )
 
 
-@kernel
+# Not a `kernel`: those are kept on disk until files of their own folder or of the rules change.
+@njit
 def _evaluate_all(spec, diagonal, boards, out):
     for game in range(len(boards)):
         out[game] = evaluate(spec, diagonal, boards[game, 0], boards[game, 1], boards[game, 2], boards[game, 3])
@@ -361,6 +362,50 @@ def test_evaluation_is_the_same_for_both_sides() -> None:
     both = evaluations(positions) + evaluations(other)
     assert len(set(both.tolist())) == 1
     assert 0 < both[0] < 20
+
+
+@pytest.mark.parametrize(
+    ("better", "worse", "term"),
+    [
+        ("13", "21", "a man farther up"),
+        ("30", "26", "a man on the home row"),
+        ("18", "17", "a man in the centre"),
+        ("17", "20", "a man with two squares before it"),
+        ("K18", "K17", "a king in the centre"),
+        ("26,K29", "25,K29", "a king that can move"),
+        ("K26", "26", "a king"),
+        ("25,26", "26", "one man more"),
+    ],
+)
+def test_what_the_evaluation_likes(better: str, worse: str, term: str) -> None:
+    """Each pair of positions differs in one term only, or in one that outweighs the others."""
+    good, bad = (int(evaluations(at(f"W:W{own}:B4"))[0]) for own in (better, worse))
+    assert good > bad, term
+
+
+def test_a_man_that_is_about_to_be_crowned_is_worth_more() -> None:
+    """Two rows farther up twice; the second time the man has also come near the last row."""
+    low, middle, high = (int(evaluations(at(f"W:W{square}:B4"))[0]) for square in (21, 13, 5))
+    assert high - middle > middle - low > 0
+
+
+def test_values_belong_to_the_side_to_move() -> None:
+    scores = np.array([0, 100, -100, 9999, -9999, WON - 3, 3 - WON])
+    result = AlphaBetaResult(*np.zeros((1, len(scores))), scores, *np.zeros((3, len(scores))))
+    assert result.values() == pytest.approx([0, 0.2449, -0.2449, 0.99, -0.99, 1, -1], abs=1e-4)
+
+
+def test_a_bucket_keeps_the_deepest_and_the_latest_result() -> None:
+    table, context = new_table(16), np.uint64(5)
+
+    def known(*numbers: int) -> list[int]:
+        return [probe(table, 1, np.uint64(1 + 16 * number), context)[0] for number in numbers]
+
+    for number, depth in enumerate((3, 7, 5)):
+        store(table, 1, np.uint64(1 + 16 * number), context, depth, number, EXACT, 0)
+        if number == 1:
+            assert known(0, 1) == [3, 7]  # the deeper one has moved the first one on
+    assert known(0, 1, 2) == [0, 7, 5]
 
 
 def test_table_keeps_values_apart_by_context_and_search() -> None:

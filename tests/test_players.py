@@ -91,6 +91,16 @@ def test_policy_plays_the_likeliest_legal_move(network: Path) -> None:
     np.testing.assert_array_equal(choice.values, values)
 
 
+@pytest.mark.parametrize("fen", ["W:W21,22,23,31:B1,2", "B:W31,32:B2,10,11,12"])
+def test_values_belong_to_the_side_to_move(fen: str) -> None:
+    """Four men against two, seen by the stronger side; then by the weaker one, whose move it is."""
+    other = f"{'WB'[fen[0] == 'W']}{fen[1:]}"
+    players = MctsPlayer(CBD, Material(), 50), PolicyPlayer(Material()), make_player("alphabeta:depth=2", CBD, 0)
+    for player in players:
+        strong, weak = (player.choose(Game(CBD, each).positions).values[0] for each in (fen, other))
+        assert strong > 0.2 and weak < -0.2, player.name
+
+
 def test_tree_search_takes_what_is_offered() -> None:
     """A shot for four men: 22-18 lets Black take one and then takes four."""
     positions = Game(CBD, "W:W20,22,26,31:B2,5,15,16").positions
