@@ -230,6 +230,26 @@ def test_learning_rate_rises_then_falls():
     assert metrics["learning_rate"] == pytest.approx(0.3)
 
 
+def test_steps_are_as_long_as_the_learning_rate():
+    """Adam's first step moves a weight by the learning rate, whatever its gradient."""
+    learner = learner_of(config=with_changes(learning_rate=0.01, warmup_steps=9))
+    before = [weights.detach().clone() for weights in learner.net.parameters()]
+    learner.train(buffer_of(random_records(CBD, 64)), rng(), 1)
+    moved = [
+        float((one - other.detach()).abs().max()) for one, other in zip(before, learner.net.parameters(), strict=True)
+    ]
+    assert max(moved) == pytest.approx(0.001, rel=1e-3)
+
+
+def test_phases_of_a_game():
+    """On 32 squares: an opening has more than 16 pieces, a middle game more than 8."""
+    learner = learner_of()
+    batch = tensors(buffer_of(random_records(CBD, 5)), np.arange(5))
+    batch["pieces"] = torch.tensor([24, 17, 16, 9, 8])
+    figures = learner.losses(batch)[1]
+    assert [int(figures[f"phase_count/{phase}"]) for phase in ("opening", "middle", "ending")] == [2, 2, 1]
+
+
 def test_long_gradients_are_shortened():
     """Steps of plain gradients are compared through Adam's first moment, which is (1 - beta) * gradient."""
     learner = learner_of(config=with_changes(max_gradient_norm=0.01))

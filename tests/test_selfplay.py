@@ -236,6 +236,22 @@ def test_moves_are_sampled_early_and_chosen_later() -> None:
         assert (group._pick(result, np.full(6000, 10, np.int32)) == result.choice).all()
 
 
+def test_sampling_ends_so_many_plies_after_the_opening() -> None:
+    config = replace(SMALL, simulations=12, temperature=100.0, temperature_plies=3)
+    sampled, chosen = [], []
+    batch = play(config)
+    for game, rows in zip(batch.games, by_game(batch), strict=True):
+        for row, position in enumerate(choices(game)):
+            ply = int(position.plies[0])
+            likeliest = rows.policy[row, rows.actions[row] == game.actions[ply]].sum() == rows.policy[row].max()
+            if ply >= game.opening + 3:
+                chosen.append(likeliest)
+            elif ply >= 3:  # the opening's plies do not count
+                sampled.append(likeliest)
+    assert len(chosen) > 100 and all(chosen)
+    assert len(sampled) > 10 and not all(sampled)
+
+
 def test_long_games_keep_their_last_plies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selfplay, "LONGEST_GAME", 32)
     batch, whole = play(), played("puct")
@@ -316,6 +332,16 @@ def test_games_start_from_a_file_of_openings(tmp_path) -> None:
     resumed = SelfPlay(RULES, config, KINDS["puct"], 999)
     resumed.load_state_dict(pickle.loads(pickle.dumps(run.state_dict())))
     assert same(resumed.run(Material(), 600), run.run(Material(), 600))
+
+
+def test_a_game_that_starts_with_a_forced_move_has_no_record_of_it(tmp_path) -> None:
+    start = Game(RULES, "W:W22,30,31,32:B18,1,2,3")
+    assert len(start.legal_moves()) == 1
+    path = tmp_path / "openings.txt"
+    path.write_text(start.fen())
+    batch = play(replace(SMALL, openings=str(path), random_plies=0))
+    assert len(batch.games) > 5 and {game.fen for game in batch.games} == {start.fen()}
+    assert (batch.records.boards != start.positions.boards).any(axis=1).all()
 
 
 @pytest.mark.parametrize(
