@@ -307,6 +307,14 @@ def test_a_man_move_forgets_earlier_positions() -> None:
     assert game.positions.repetitions[0] == 0 and game.positions.history_len[0] == 1
 
 
+def test_a_capture_forgets_earlier_positions() -> None:
+    game = Game("cbd", RIM)
+    play(game, "1-5 28-32 5-1 32-28 29-4 28-24")
+    assert game.positions.history_len[0] == 7
+    game.push("1x28")
+    assert game.positions.history_len[0] == 1
+
+
 # Order of tests, ply cap ----------------------------------------------------------------------------------
 
 

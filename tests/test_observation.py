@@ -100,6 +100,15 @@ def test_features_stay_in_range_and_counters_are_seen():
     assert highest[2] == highest[3] == 0, "unused counters stay 0"
 
 
+@pytest.mark.parametrize(("repetition", "seen"), [(5, [0, 0.25, 0.5, 0.75]), (2, [0, 1]), (0, [0, 0.5, 1, 1, 1])])
+def test_repetitions_are_measured_against_those_that_draw(repetition: int, seen: list[float]):
+    """Without a law of repetition as if the third occurrence drew, and never beyond 1."""
+    rules = replace(CBD, name="mine", draw_laws=(), repetition=repetition)
+    for rounds, expected in enumerate(seen):
+        positions = play("W:WK21:BK12", "21-25 12-16 25-21 16-12 " * rounds, rules)
+        assert features(positions)[0, 4] == expected
+
+
 def test_out_arrays_are_filled():
     positions = play("initial", "22-18")
     image, scalars = np.full((1, 10, 8, 8), 9, np.float32), np.full((1, 6), 9, np.float32)

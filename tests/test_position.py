@@ -1,12 +1,16 @@
 """Batches of games: what may be set up, and what stays untouched when a step is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from damas_env.board import GEOMETRY
 from damas_env.errors import IllegalActionError
+from damas_env.game import Game
 from damas_env.observation import features
 from damas_env.position import Positions
+from damas_env.rules import RuleSet, get_rules
 
 BITS = [1 << int(bit) for bit in GEOMETRY[8].bit_of_view]
 
@@ -70,3 +74,32 @@ def test_buffers_and_masks_of_another_shape_are_refused() -> None:
             positions.masks(out)
     with pytest.raises(ValueError, match="out must be"):
         features(positions, np.zeros((1, 6), np.float32))
+
+
+def test_a_full_history_forgets_the_oldest_position(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kings go to and fro, four plies a round: six positions remembered show one earlier occurrence, never two."""
+    monkeypatch.setattr(RuleSet, "history_length", 6)
+    game = Game(replace(get_rules("cbd"), name="lawless", draw_laws=(), repetition=0), "W:WK21:BK12")
+    keys, seen = [int(game.positions.history[0, 0])], []
+    for move in 3 * ["21-25", "12-16", "25-21", "16-12"]:
+        game.push(move)
+        length = int(game.positions.history_len[0])
+        keys.append(int(game.positions.history[0, length - 1]))
+        assert game.positions.history[0, :length].tolist() == keys[-6:]
+        seen.append(int(game.positions.repetitions[0]))
+    assert seen == [0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+
+
+def test_a_reset_game_is_a_fresh_one() -> None:
+    game = Game("cbd", "W:WK21:BK12")
+    for move in ["21-25", "12-16", "25-21", "16-12", "21-25"]:
+        game.push(move)
+    positions, fresh = game.positions.take(np.zeros(2, np.int64)), Positions.initial("cbd")
+    before = positions.copy()
+    assert positions.counters[1].any() and positions.repetitions[1] and positions.history_len[1] == 6
+    positions.reset(np.array([False, True]))
+    for name in Positions.ARRAYS:
+        mine, other, wanted = getattr(positions, name), getattr(before, name), getattr(fresh, name)
+        used = {"history": 1, "moves": 7, "actions": 7}.get(name)
+        assert np.array_equal(mine[0], other[0]), name
+        assert np.array_equal(mine[1, :used] if used else mine[1], wanted[0, :used] if used else wanted[0]), name
