@@ -54,11 +54,11 @@ def main() -> None:
         yardstick = Peer([program])
         library = Peer([arguments.peers, HERE / "peers.py", "perft"]) if arguments.peers else None
         counts = {}
-        perft(rules.spec, rules.initial_boards, 2, rules.max_moves)  # loads the kernel
+        perft(rules, rules.initial_boards, 2)  # loads the kernel
         for _ in range(arguments.rounds):
             for name, (boards, depth) in tasks.items():
                 started = time.process_time()
-                leaves = int(perft(rules.spec, boards, depth, rules.max_moves))
+                leaves = perft(rules, boards, depth)
                 rates.setdefault(f"damas, {name}", []).append(leaves / (time.process_time() - started))
                 counts[name] = leaves
                 found, seconds = yardstick.ask(" ".join(f"{int(word):x}" for word in np.asarray(boards)) + f" {depth}")

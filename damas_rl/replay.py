@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from damas_env.actions import encode, find
 from damas_env.kernel import Spec, kernel, popcount
-from damas_env.movegen import STACK_SHAPE, generate
+from damas_env.movegen import WORK, generate
 from damas_env.position import in_chunks
 from damas_env.rules import RuleSet
 from damas_rl import saved
@@ -75,12 +75,13 @@ def _fill(
     counts: NDArray[np.int64], pieces: NDArray[np.int64], wrong: NDArray[np.int64],
 ) -> None:  # fmt: skip
     """Writes legal actions, target policy and number of pieces; ``wrong`` counts targets that are not legal."""
-    stack = np.empty(STACK_SHAPE, dtype=np.uint64)
-    moves = np.empty(actions.shape[1], dtype=np.uint64)
+    work = np.empty(1, WORK)[0]
     for item in range(start, end):
         row = rows[item]
-        count = generate(spec, boards[row, 0], boards[row, 1], boards[row, 2], boards[row, 3], moves, stack)
-        encode(spec, moves, count, actions[item])
+        count = generate(spec, boards[row, 0], boards[row, 1], boards[row, 2], boards[row, 3], work)
+        encode(spec, count, work)
+        for index in range(count):
+            actions[item, index] = work.actions[index]
         counts[item], wrong[item] = count, 0
         pieces[item] = popcount(boards[row, 0] | boards[row, 1] | boards[row, 2] | boards[row, 3])
         for slot in range(targets.shape[1]):

@@ -48,7 +48,7 @@ def test_brazilian_from_the_initial_position_to_depth_11() -> None:
     rules = get_rules("cbd")
     want = [7, 49, 302, 1469, 7473, 37628, 187302, 907830, 4431766, 21560022, 105491257]
     found = [
-        movegen.perft(rules.spec, rules.initial_boards, depth, rules.max_moves) for depth in range(1, len(want) + 1)
+        movegen.perft(rules, rules.initial_boards, depth) for depth in range(1, len(want) + 1)
     ]
     assert found == want
     assert SERIES["brazilian-initial"]["leaves"][: len(want)] == want
@@ -60,7 +60,7 @@ def test_published_counts_of_every_movement_that_the_core_knows(name: str) -> No
     rules = rules_of(VARIANTS[entry["rules"]])
     boards = np.array(to_boards(start_of(entry)), dtype=np.uint64)
     for depth in depths(entry, 3_000_000):
-        found = movegen.perft(rules.spec, boards, depth, rules.max_moves)
+        found = movegen.perft(rules, boards, depth)
         assert found == entry["leaves"][depth - 1], f"{name}, depth {depth}"
 
 
@@ -73,7 +73,7 @@ def test_named_rule_sets_move_as_published(name: str) -> None:
     rules, variant = get_rules(RULES_OF_VARIANT[name]), VARIANTS[name]
     assert {key: getattr(rules, key) for key in MOVEMENT} == {key: getattr(variant, key) for key in MOVEMENT}
     assert format_fen(rules.initial_boards, rules.first_color, rules) == variant.initial_fen
-    found = [movegen.perft(rules.spec, rules.initial_boards, depth, rules.max_moves) for depth in range(1, 8)]
+    found = [movegen.perft(rules, rules.initial_boards, depth) for depth in range(1, 8)]
     same = {mine: published for published, mine in SAME_TREE.items()}.get(name, name)
     if f"{same}-initial" in SERIES:
         assert found == SERIES[f"{same}-initial"]["leaves"][:7]

@@ -174,15 +174,12 @@ def _play_moves(arguments: argparse.Namespace) -> None:
 
 def _perft(arguments: argparse.Namespace) -> None:
     game = Game(arguments.rules, arguments.fen)
-    spec, boards, room = game.rules.spec, game.positions.boards[0], game.rules.max_moves
-    perft(spec, boards, 1, room)  # compiles, or loads what has been compiled, before the clock starts
+    boards = game.positions.boards[0]
+    perft(game.rules, boards, 1)  # compiles, or loads what has been compiled, before the clock starts
     nodes, started, seconds = [], time.perf_counter(), 0.0
     with _interruptible():
         for depth in range(1, arguments.depth + 1):
-            leaves = int(perft(spec, boards, depth, room))
-            if leaves < 0:
-                raise ValueError(f"A position within {depth} plies has {room} legal moves or more; there is no room.")
-            nodes.append(leaves)
+            nodes.append(perft(game.rules, boards, depth))
             seconds = time.perf_counter() - started
             if not arguments.json:
                 print(f"depth {depth:2}  {nodes[-1]:>16,}  {seconds:9.3f} s", flush=True)

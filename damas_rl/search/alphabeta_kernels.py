@@ -47,7 +47,8 @@ def new_frames(rules: RuleSet) -> np.ndarray:
     ``beta``; ``floor``, alpha on entry; ``best`` and ``best_move`` so far; ``count``, ``next`` and ``stage``, how many
     moves there are, how many have been begun, and how the last one is being searched; ``tag``, the table's move;
     ``moves`` with their ``scores`` for the order of trial; ``killers``, quiet moves that refuted the last siblings;
-    ``line``, the principal variation, ``length`` moves long.
+    ``line``, the principal variation, ``length`` moves long. With ``actions`` and ``stack`` a frame is work
+    space of move generation as well.
     """
     moves = rules.max_moves
     words = (
@@ -66,6 +67,8 @@ def new_frames(rules: RuleSet) -> np.ndarray:
             ("moves", np.uint64, moves),
             ("scores", np.int64, moves),
             ("line", np.uint64, _FRAMES),
+            ("actions", np.int16, moves),
+            ("stack", np.uint64, STACK_SHAPE),
         ],
         align=True,
     )
@@ -79,17 +82,14 @@ def new_state(rules: RuleSet) -> np.ndarray:
     ply 0 is in it; ``plies`` played in the game; ``nodes`` so far, ``node_limit``, ``deadline`` (see ``nanoseconds``)
     and ``aborted``; ``full_width``; ``generation``, mark of this search in the table; ``history``, how often a quiet
     move (by its tag) has refuted, for each side; ``order``, root moves in the order of trial; ``nearest``, the
-    smallest limit of each draw counter; ``reach``, how many positions the rules compare for repetitions; ``stack``,
-    work space of move generation; ``indices``, of the encoding of moves.
+    smallest limit of each draw counter; ``reach``, how many positions the rules compare for repetitions.
     """
     words = ("base", "plies", "nodes", "node_limit", "deadline", "aborted", "full_width", "generation", "reach")
     layout = np.dtype(
         [
             *((word, np.int64) for word in words),
             ("nearest", np.int64, MAX_COUNTERS),
-            ("stack", np.uint64, STACK_SHAPE),
             ("order", np.int64, rules.max_moves),
-            ("indices", np.int16, rules.max_moves),
             ("path", np.uint64, MAX_HISTORY + _FRAMES),
             ("history", np.int64, (2, 4096)),
         ],
@@ -222,7 +222,7 @@ def _open(spec, tables, state, table, stop, node, ply):
                 score += ply
             if kind == EXACT or (kind == LOWER and score >= beta) or (kind == UPPER and score <= alpha):
                 return True, score
-    count = generate(spec, a, b, c, d, node.moves, state.stack)
+    count = generate(spec, a, b, c, d, node)
     if count == 0:
         return True, ply - WON
     if count == len(node.moves):
@@ -436,12 +436,12 @@ def _write_line(spec, state, root, scratch, actions):
     actions[:] = -1
     a, b, c, d = root.boards[0], root.boards[1], root.boards[2], root.boards[3]
     for index in range(min(root.length, len(actions))):
-        count = generate(spec, a, b, c, d, scratch.moves, state.stack)
-        encode(spec, scratch.moves, count, state.indices)
+        count = generate(spec, a, b, c, d, scratch)
+        encode(spec, count, scratch)
         code = root.line[index]
         for other in range(count):
             if scratch.moves[other] == code:
-                actions[index] = state.indices[other]
+                actions[index] = scratch.actions[other]
         a, b, c, d = play(spec, a, b, c, d, code)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from damas_env.actions import encode
 from damas_env.kernel import kernel
-from damas_env.movegen import STACK_SHAPE, generate, play
+from damas_env.movegen import WORK, generate, play
 from damas_env.outcome import advance_counters, events_of, judge, key, standing_laws
 from damas_env.rules import EVENT_CAPTURE, EVENT_MAN_MOVE, MAX_COUNTERS
 from damas_rl.search.choice import choose_gumbel, choose_puct, proven_value
@@ -48,14 +48,14 @@ def _earlier_occurrences(nodes, root, index, reversible):
 
 
 @kernel
-def _fill_node(spec, tables, nodes, edges, root, index, moves, stack, actions):
+def _fill_node(spec, tables, nodes, edges, root, index, work):
     """Edges and termination of a node whose boards, counters, laws, plies and repetitions are set.
 
     Returns (whether the game is over there, value for the side to move if so).
     """
     node = nodes[index]
     a, b, c, d = node.boards[0], node.boards[1], node.boards[2], node.boards[3]
-    count = generate(spec, a, b, c, d, moves, stack)
+    count = generate(spec, a, b, c, d, work)
     first = root.edges_used
     node.first_edge, node.num_edges = first, 0
     node.visits, node.value, node.explored = 0, 0.0, 0.0
@@ -68,10 +68,10 @@ def _fill_node(spec, tables, nodes, edges, root, index, moves, stack, actions):
         return False, 0.0
     node.num_edges = count
     root.edges_used = first + count
-    encode(spec, moves, count, actions)
+    encode(spec, count, work)
     for place in range(count):
         edge = edges[first + place]
-        edge.move, edge.action = moves[place], actions[place]
+        edge.move, edge.action = work.moves[place], work.actions[place]
         edge.visits, edge.value = 0, 0.0
         edge.child, edge.in_flight, edge.proven = -1, 0, UNKNOWN
     return False, 0.0
@@ -80,9 +80,7 @@ def _fill_node(spec, tables, nodes, edges, root, index, moves, stack, actions):
 @kernel
 def plant(spec, tables, trees, leaves, boards, counters, plies, repetitions, history, history_len, budget):
     """Makes a fresh root for each game; all roots become leaves."""
-    room = trees.roots[0].noise.shape[0]
-    moves, actions = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.int16)
-    stack = np.empty(STACK_SHAPE, dtype=np.uint64)
+    work = np.empty(1, WORK)[0]
     for game in range(boards.shape[0]):
         nodes, edges, root = trees.nodes[game], trees.edges[game], trees.roots[game]
         root.nodes_used, root.edges_used = 1, 0
@@ -100,7 +98,7 @@ def plant(spec, tables, trees, leaves, boards, counters, plies, repetitions, his
         node.reversible = history_len[game] - 1
         node.key, node.laws = key(a, b, c, d), standing_laws(tables, a, b, c, d)
         node.parent, node.parent_edge = -1, -1
-        _fill_node(spec, tables, nodes, edges, root, 0, moves, stack, actions)
+        _fill_node(spec, tables, nodes, edges, root, 0, work)
         _add_leaf(leaves, game, game, nodes, 0)
 
 
@@ -162,7 +160,7 @@ def _back_up(nodes, edges, index, value):
 
 
 @kernel
-def _grow(spec, tables, nodes, edges, root, index, place, moves, stack, actions):
+def _grow(spec, tables, nodes, edges, root, index, place, work):
     """The new node behind an edge: (node, is terminal, value for the side to move there)."""
     new = np.int64(root.nodes_used)
     root.nodes_used = new + 1
@@ -179,7 +177,7 @@ def _grow(spec, tables, nodes, edges, root, index, place, moves, stack, actions)
     child.plies = node.plies + 1
     child.parent, child.parent_edge = index, place
     child.repetitions = _earlier_occurrences(nodes, root, new, reversible)
-    terminal, value = _fill_node(spec, tables, nodes, edges, root, new, moves, stack, actions)
+    terminal, value = _fill_node(spec, tables, nodes, edges, root, new, work)
     return new, terminal, value
 
 
@@ -199,7 +197,7 @@ def _pass_through(nodes, edges, root, index):
 
 
 @kernel
-def _simulate(spec, tables, nodes, edges, root, scales, moves, stack, actions):
+def _simulate(spec, tables, nodes, edges, root, scales, work):
     """Walks from the root to a node that needs the network and returns it; forced nodes are passed through.
 
     Returns -1 if the walk ended in a known value, which has been backed up; -2 if it met a node that already waits
@@ -216,7 +214,7 @@ def _simulate(spec, tables, nodes, edges, root, scales, moves, stack, actions):
         edges[place].in_flight += 1
         child = np.int64(edges[place].child)
         if child < 0:
-            child, terminal, value = _grow(spec, tables, nodes, edges, root, index, place, moves, stack, actions)
+            child, terminal, value = _grow(spec, tables, nodes, edges, root, index, place, work)
             if terminal:
                 _prove(nodes, edges, child, LOSS if value < 0 else DRAW)
                 _back_up(nodes, edges, child, value)
@@ -246,9 +244,7 @@ def select(spec, tables, trees, scales, leaves, games, leaves_per_tree):
 
     A tree stops early once its root is proven.
     """
-    room = trees.roots[0].noise.shape[0]
-    moves, actions = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.int16)
-    stack = np.empty(STACK_SHAPE, dtype=np.uint64)
+    work = np.empty(1, WORK)[0]
     found = 0
     for game in range(games):
         nodes, edges, root = trees.nodes[game], trees.edges[game], trees.roots[game]
@@ -259,7 +255,7 @@ def select(spec, tables, trees, scales, leaves, games, leaves_per_tree):
             and nodes[0].proven == UNKNOWN
             and nodes[0].num_edges > 0
         ):
-            leaf = _simulate(spec, tables, nodes, edges, root, scales, moves, stack, actions)
+            leaf = _simulate(spec, tables, nodes, edges, root, scales, work)
             if leaf == _COLLISION:
                 break
             root.simulations += 1

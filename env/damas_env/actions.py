@@ -26,18 +26,18 @@ def view_square(spec, bit):
 
 
 @kernel
-def encode(spec, moves, count, actions):
-    """Writes the action index of each of the ``count`` legal moves (canonical order) into ``actions`` (int16)."""
+def encode(spec, count, work):
+    """Writes the action index of each of the ``count`` legal moves in ``work.moves`` into ``work.actions``."""
     size = flags_of(spec) & SIZE_MASK
     squares = size * (size >> 1)
     spare = squares * squares
     for index in range(count):
-        code = moves[index]
-        if index > 0 and moves[index - 1] >> _PAIR_SHIFT == code >> _PAIR_SHIFT:
-            actions[index] = spare
+        code = work.moves[index]
+        if index > 0 and work.moves[index - 1] >> _PAIR_SHIFT == code >> _PAIR_SHIFT:
+            work.actions[index] = spare
             spare += 1
         else:
-            actions[index] = view_square(spec, move_from(code)) * squares + view_square(spec, move_to(code))
+            work.actions[index] = view_square(spec, move_from(code)) * squares + view_square(spec, move_to(code))
 
 
 @kernel

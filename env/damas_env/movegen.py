@@ -1,12 +1,13 @@
 """Legal moves and perft: kernels over bitboards, specialised by a :class:`~damas_env.kernel.Spec`.
 
 Boards are given as four uint64 words (own men, own kings, other men, other kings) in the view of the side to move;
-a move is one uint64 code (see :func:`pack`). Capture chains are searched with an explicit stack that the caller owns.
+a move is one uint64 code (see :func:`pack`). Capture chains are searched with an explicit stack that the caller owns
+(see :data:`WORK`).
 """
 
 import numpy as np
 
-from damas_env.board import DOWN_LEFT, GEOMETRY, RAYS_6, RAYS_8, RAYS_10, UP_LEFT, UP_RIGHT
+from damas_env.board import DOWN_LEFT, DOWN_RIGHT, GEOMETRY, RAYS_6, RAYS_8, RAYS_10, UP_LEFT, UP_RIGHT
 from damas_env.kernel import flags_of, highest, kernel, lowest, popcount, reverse_bits
 from damas_env.rules import (
     FLYING_KINGS,
@@ -15,14 +16,24 @@ from damas_env.rules import (
     MAJORITY_QUANTITY,
     MEN_CAPTURE_BACKWARD,
     MEN_CAPTURE_KINGS,
+    MOST_MOVES,
     PROMOTION_CONTINUE,
     PROMOTION_STOP,
     REMOVE_AT_END,
     SIZE_MASK,
+    RuleSet,
 )
 
 STACK_SHAPE = (21, 6)
-"""Shape of the uint64 work space of :func:`generate`: one row for each piece captured so far."""
+"""Shape of the uint64 stack of :func:`generate`: one row for each piece captured so far."""
+
+WORK = np.dtype(
+    [("moves", np.uint64, MOST_MOVES), ("actions", np.int16, MOST_MOVES), ("stack", np.uint64, STACK_SHAPE)], align=True
+)
+"""Work space of :func:`generate` and of ``actions.encode``; any record with these fields will do.
+
+A record, unlike an array, is passed on as a bare pointer, without reference counts.
+"""
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -175,20 +186,6 @@ def play(spec, own_men, own_kings, other_men, other_kings, code):
 
 
 @kernel
-def _men_that_capture(spec, own_men, victims, empty):
-    """The men that have at least one piece to jump."""
-    flags = flags_of(spec)
-    near = np.uint64((flags & SIZE_MASK) >> 1)
-    far = near + _ONE
-    jumpers = (victims >> near) & (empty >> (near + near))
-    jumpers |= (victims >> far) & (empty >> (far + far))
-    if flags & MEN_CAPTURE_BACKWARD:
-        jumpers |= (victims << near) & (empty << (near + near))
-        jumpers |= (victims << far) & (empty << (far + far))
-    return jumpers & own_men
-
-
-@kernel
 def _jump(spec, king, square, direction, blockers, men, kings):
     """(victim bit, landing squares) of a piece on bit ``square`` in one direction; (0, 0) if it cannot jump.
 
@@ -233,12 +230,13 @@ def _can_capture(spec, king, square, blockers, men, kings):
 
 
 @kernel
-def _piece_captures(spec, start, is_king, occupied, other_men, other_kings, moves, count, best, stack):
-    """Adds the captures of one piece to ``moves``; returns (count, best score) with shorter captures dropped.
+def _piece_captures(spec, start, is_king, occupied, other_men, other_kings, count, best, work):
+    """Adds the captures of one piece to ``work.moves``; returns (count, best score) with shorter captures dropped.
 
-    Depth-first over jumps. The state of the jump in hand is in local variables, the states above it on ``stack``:
+    Depth-first over jumps. The state of the jump in hand is in local variables, the states above it on ``work.stack``:
     square, captured set, next direction, landing squares still to try, victim, flags (1 = found a jump, 2 = king).
     """
+    moves, stack = work.moves, work.stack
     flags = flags_of(spec)
     top = crowning_row(spec)
     occupied &= ~(_ONE << np.uint64(start))
@@ -295,7 +293,7 @@ def _piece_captures(spec, start, is_king, occupied, other_men, other_kings, move
                     known = False
                     for other in range(count):
                         known |= moves[other] == code
-                    if not known and count < moves.shape[0]:
+                    if not known and count < len(moves):
                         moves[count] = code
                         count += 1
             if level == 0:
@@ -307,24 +305,81 @@ def _piece_captures(spec, start, is_king, occupied, other_men, other_kings, move
 
 
 @kernel
-def captures(spec, own_men, own_kings, other_men, other_kings, moves, stack):
-    """Writes the legal captures (unsorted) into ``moves`` and returns their number; 0 if nothing can be captured."""
+def _jump_starts(spec, direction, victims, empty):
+    """The squares from which a piece could jump a neighbour in one direction."""
+    return step(spec, 3 - direction, victims & step(spec, 3 - direction, empty))
+
+
+@kernel
+def _add_jumps(spec, direction, starts, count, work):
+    """Adds the captures of men on ``starts`` that end after one jump in one direction; returns the count."""
+    moves = work.moves
+    top = crowning_row(spec)
+    while starts != _ZERO:
+        square = lowest(starts)
+        victim = step(spec, direction, _ONE << np.uint64(square))
+        landing = step(spec, direction, victim)
+        starts &= starts - _ONE
+        if count < len(moves):
+            moves[count] = pack(spec, square, lowest(landing), victim, landing & top != _ZERO)
+            count += 1
+    return count
+
+
+@kernel
+def _men_captures(spec, own_men, occupied, other_men, other_kings, work):
+    """Writes the captures of men into ``work.moves``; returns (count, best score).
+
+    Most end after one jump, and all jumps in one direction are found at once; only men that may go on are searched
+    one by one. A second jump cannot land where the man came from, so whether there is one can be seen from the board
+    as it stands.
+    """
     flags = flags_of(spec)
-    occupied = own_men | own_kings | other_men | other_kings
-    victims = other_men
+    empty, victims = board_mask(spec) & ~occupied, other_men
     if flags & MEN_CAPTURE_KINGS:
         victims |= other_kings
+    start0, start1 = _jump_starts(spec, UP_LEFT, victims, empty), _jump_starts(spec, UP_RIGHT, victims, empty)
+    start2, start3 = _ZERO, _ZERO
+    if flags & MEN_CAPTURE_BACKWARD:
+        start2, start3 = _jump_starts(spec, DOWN_LEFT, victims, empty), _jump_starts(spec, DOWN_RIGHT, victims, empty)
     count, best = 0, 0
-    movers = _men_that_capture(spec, own_men, victims, board_mask(spec) & ~occupied)
-    while movers != _ZERO:
-        square = lowest(movers)
-        movers &= movers - _ONE
-        count, best = _piece_captures(spec, square, False, occupied, other_men, other_kings, moves, count, best, stack)
+    if (start0 | start1 | start2 | start3) & own_men == _ZERO:
+        return count, best
+    # From the far side of a jump, over any piece but the one just captured.
+    end0 = step(spec, UP_LEFT, step(spec, UP_LEFT, start0 & own_men)) & (start0 | start1 | start2)
+    end1 = step(spec, UP_RIGHT, step(spec, UP_RIGHT, start1 & own_men)) & (start0 | start1 | start3)
+    end2 = step(spec, DOWN_LEFT, step(spec, DOWN_LEFT, start2 & own_men)) & (start0 | start2 | start3)
+    end3 = step(spec, DOWN_RIGHT, step(spec, DOWN_RIGHT, start3 & own_men)) & (start1 | start2 | start3)
+    movers = step(spec, DOWN_RIGHT, step(spec, DOWN_RIGHT, end0)) | step(spec, DOWN_LEFT, step(spec, DOWN_LEFT, end1))
+    movers |= step(spec, UP_RIGHT, step(spec, UP_RIGHT, end2)) | step(spec, UP_LEFT, step(spec, UP_LEFT, end3))
+    if flags & (PROMOTION_STOP | PROMOTION_CONTINUE | MAJORITY_KINGS):
+        # Not decided by the squares alone: what follows in mid-capture, or which piece counts for more.
+        movers = (start0 | start1 | start2 | start3) & own_men
+    single, rest = own_men & ~movers, movers
+    while rest != _ZERO:
+        square = lowest(rest)
+        rest &= rest - _ONE
+        count, best = _piece_captures(spec, square, False, occupied, other_men, other_kings, count, best, work)
+    if best <= 1:
+        if flags & MAJORITY_QUANTITY and single & (start0 | start1 | start2 | start3) != _ZERO:
+            best = 1
+        count = _add_jumps(spec, UP_LEFT, start0 & single, count, work)
+        count = _add_jumps(spec, UP_RIGHT, start1 & single, count, work)
+        count = _add_jumps(spec, DOWN_LEFT, start2 & single, count, work)
+        count = _add_jumps(spec, DOWN_RIGHT, start3 & single, count, work)
+    return count, best
+
+
+@kernel
+def captures(spec, own_men, own_kings, other_men, other_kings, work):
+    """Writes the legal captures (unsorted) into ``work.moves`` and returns their number; 0 if there is none."""
+    occupied = own_men | own_kings | other_men | other_kings
+    count, best = _men_captures(spec, own_men, occupied, other_men, other_kings, work)
     movers = own_kings
     while movers != _ZERO:
         square = lowest(movers)
         movers &= movers - _ONE
-        count, best = _piece_captures(spec, square, True, occupied, other_men, other_kings, moves, count, best, stack)
+        count, best = _piece_captures(spec, square, True, occupied, other_men, other_kings, count, best, work)
     return count
 
 
@@ -347,16 +402,16 @@ def _king_targets(spec, square, occupied):
 
 
 @kernel
-def generate(spec, own_men, own_kings, other_men, other_kings, moves, stack):
-    """Writes the legal moves into ``moves`` in canonical (ascending) order and returns their number.
+def generate(spec, own_men, own_kings, other_men, other_kings, work):
+    """Writes the legal moves into ``work.moves`` in canonical (ascending) order and returns their number.
 
     Args:
         spec: movement flags.
         own_men, own_kings, other_men, other_kings: uint64 boards in the view of the side to move.
-        moves: uint64[max_moves], receives the move codes.
-        stack: uint64[STACK_SHAPE], work space.
+        work: see :data:`WORK`; moves that its list has no room for are dropped.
     """
-    count = captures(spec, own_men, own_kings, other_men, other_kings, moves, stack)
+    moves = work.moves
+    count = captures(spec, own_men, own_kings, other_men, other_kings, work)
     if count > 0:
         for index in range(1, count):
             code, place = moves[index], index
@@ -366,32 +421,33 @@ def generate(spec, own_men, own_kings, other_men, other_kings, moves, stack):
             moves[place] = code
         return count
     occupied = own_men | own_kings | other_men | other_kings
-    empty = board_mask(spec) & ~occupied
-    top = crowning_row(spec)
-    movers = own_men | own_kings
+    empty, top = board_mask(spec) & ~occupied, crowning_row(spec)
+    movers = own_kings | (own_men & (step(spec, DOWN_RIGHT, empty) | step(spec, DOWN_LEFT, empty)))
     while movers != _ZERO:
         square = lowest(movers)
         origin = _ONE << np.uint64(square)
         movers &= movers - _ONE
-        crowned = _ZERO
         if own_men & origin:
-            targets = (step(spec, UP_LEFT, origin) | step(spec, UP_RIGHT, origin)) & empty
-            crowned = top
-        else:
-            targets = _king_targets(spec, square, occupied)
+            for direction in (UP_LEFT, UP_RIGHT):
+                landing = step(spec, direction, origin) & empty
+                if landing != _ZERO and count < len(moves):
+                    moves[count] = pack(spec, square, lowest(landing), _ZERO, landing & top != _ZERO)
+                    count += 1
+            continue
+        targets = _king_targets(spec, square, occupied)
         while targets != _ZERO:
             target = lowest(targets)
             targets &= targets - _ONE
-            if count < moves.shape[0]:
-                moves[count] = pack(spec, square, target, _ZERO, (crowned >> np.uint64(target)) & _ONE != _ZERO)
+            if count < len(moves):
+                moves[count] = pack(spec, square, target, _ZERO, False)
                 count += 1
     return count
 
 
 @kernel
-def count_moves(spec, own_men, own_kings, other_men, other_kings, moves, stack):
-    """Number of legal moves; ``moves`` and ``stack`` are work space."""
-    count = captures(spec, own_men, own_kings, other_men, other_kings, moves, stack)
+def count_moves(spec, own_men, own_kings, other_men, other_kings, work):
+    """Number of legal moves; ``work`` as in :func:`generate`."""
+    count = captures(spec, own_men, own_kings, other_men, other_kings, work)
     if count > 0:
         return count
     occupied = own_men | own_kings | other_men | other_kings
@@ -406,45 +462,58 @@ def count_moves(spec, own_men, own_kings, other_men, other_kings, moves, stack):
 
 
 @kernel
-def perft(spec, boards, depth, max_moves):
-    """Number of leaves of the move tree ``depth`` plies deep, the last ply counted without being played.
-
-    -1 if a position on the way has as many moves as there is room for, or more.
-
-    Args:
-        spec: movement flags.
-        boards: uint64[4] in the view of the side to move.
-        depth: plies, at least 1.
-        max_moves: room for the moves of one position.
-    """
-    moves = np.empty((depth, max_moves), dtype=np.uint64)
-    path = np.empty((depth, 4), dtype=np.uint64)
-    counts = np.zeros(depth, dtype=np.int64)
-    nexts = np.zeros(depth, dtype=np.int64)
-    stack = np.empty(STACK_SHAPE, dtype=np.uint64)
+def _leaves(spec, boards, depth, frames):
+    """Leaves of the move tree; -1 if a position on the way has as many moves as there is room for, or more."""
+    a, b, c, d = boards[0], boards[1], boards[2], boards[3]
+    room = len(frames[0].moves)
     if depth == 1:
-        count = count_moves(spec, boards[0], boards[1], boards[2], boards[3], moves[0], stack)
-        return count if count < max_moves else -1
-    path[0] = boards
-    counts[0] = generate(spec, boards[0], boards[1], boards[2], boards[3], moves[0], stack)
+        count = count_moves(spec, a, b, c, d, frames[0])
+        return count if count < room else -1
     leaves, level = 0, 0
-    while level >= 0:
-        if nexts[level] == counts[level]:
-            if counts[level] == max_moves:
+    entering = True
+    while True:
+        frame = frames[level]
+        if entering:
+            frame.boards[0], frame.boards[1], frame.boards[2], frame.boards[3] = a, b, c, d
+            frame.count, frame.next = generate(spec, a, b, c, d, frame), 0
+            if frame.count == room:
                 return -1
+        if frame.next == frame.count:
+            if level == 0:
+                return leaves
             level -= 1
+            entering = False
             continue
-        code = moves[level, nexts[level]]
-        nexts[level] += 1
-        a, b, c, d = play(spec, path[level, 0], path[level, 1], path[level, 2], path[level, 3], code)
-        if level + 2 == depth:
-            count = count_moves(spec, a, b, c, d, moves[level + 1], stack)
-            if count >= max_moves:
+        code = frame.moves[frame.next]
+        frame.next += 1
+        a, b, c, d = play(spec, frame.boards[0], frame.boards[1], frame.boards[2], frame.boards[3], code)
+        entering = level + 2 < depth
+        if entering:
+            level += 1
+        else:
+            count = count_moves(spec, a, b, c, d, frames[level + 1])
+            if count >= room:
                 return -1
             leaves += count
-        else:
-            level += 1
-            path[level, 0], path[level, 1], path[level, 2], path[level, 3] = a, b, c, d
-            counts[level] = generate(spec, a, b, c, d, moves[level], stack)
-            nexts[level] = 0
+
+
+def perft(rules: RuleSet, boards: np.ndarray, depth: int) -> int:
+    """Number of leaves of the move tree ``depth`` plies deep, the last ply counted without being played.
+
+    Args:
+        rules: rule set.
+        boards: uint64[4] in the view of the side to move.
+        depth: plies, at least 1.
+
+    Raises:
+        ValueError: a position on the way has more legal moves than there is room for.
+    """
+    layout = [
+        ("boards", np.uint64, 4), ("count", np.int64), ("next", np.int64), ("moves", np.uint64, rules.max_moves),
+        ("stack", np.uint64, STACK_SHAPE),
+    ]  # fmt: skip
+    leaves = int(_leaves(rules.spec, boards, depth, np.zeros(depth, dtype=np.dtype(layout, align=True))))
+    if leaves < 0:
+        room = rules.max_moves
+        raise ValueError(f"A position within {depth} plies has {room} legal moves or more; there is no room.")
     return leaves

@@ -13,7 +13,7 @@ from damas_env.actions import encode, find
 from damas_env.board import GEOMETRY
 from damas_env.errors import IllegalActionError, shown
 from damas_env.kernel import kernel
-from damas_env.movegen import STACK_SHAPE, generate, play
+from damas_env.movegen import WORK, generate, play
 from damas_env.outcome import advance_counters, events_of, judge, key, standing_laws
 from damas_env.rules import EVENT_CAPTURE, EVENT_MAN_MOVE, MAX_COUNTERS, RuleSet, get_rules
 from damas_env.termination import Termination
@@ -76,11 +76,13 @@ def _locate(start, end, actions, where, terminations, legal, counts, chosen):
 
 
 @kernel
-def _refresh(spec, tables, game, boards, counters, plies, repetitions, moves, actions, counts, terminations, stack):
+def _refresh(spec, tables, game, boards, counters, plies, repetitions, moves, actions, counts, terminations, work):
     """Legal moves, their actions and the termination of one game."""
     a, b, c, d = boards[game, 0], boards[game, 1], boards[game, 2], boards[game, 3]
-    count = generate(spec, a, b, c, d, moves[game], stack)
-    encode(spec, moves[game], count, actions[game])
+    count = min(generate(spec, a, b, c, d, work), moves.shape[1])
+    encode(spec, count, work)
+    for index in range(count):
+        moves[game, index], actions[game, index] = work.moves[index], work.actions[index]
     counts[game] = count
     laws = standing_laws(tables, a, b, c, d)
     terminations[game] = judge(tables, count, a | b, laws, counters[game], repetitions[game], plies[game])
@@ -92,7 +94,7 @@ def _advance(
     actions, counts, terminations,
 ):  # fmt: skip
     """Plays the chosen move of each game and brings everything else up to date."""
-    stack = np.empty(STACK_SHAPE, dtype=np.uint64)
+    work = np.empty(1, WORK)[0]
     for game in range(start, end):
         if chosen[game] < 0:
             continue
@@ -108,7 +110,7 @@ def _advance(
         repeatable = events & (EVENT_CAPTURE | EVENT_MAN_MOVE) == 0
         length, seen = remember(history[game], history_len[game], repeatable, key(a, b, c, d))
         history_len[game], repetitions[game] = length, seen
-        _refresh(spec, tables, game, boards, counters, plies, repetitions, moves, actions, counts, terminations, stack)
+        _refresh(spec, tables, game, boards, counters, plies, repetitions, moves, actions, counts, terminations, work)
 
 
 @kernel
@@ -117,14 +119,14 @@ def _set_up(
     counts, terminations,
 ):  # fmt: skip
     """Starts each game of a mask afresh from its boards."""
-    stack = np.empty(STACK_SHAPE, dtype=np.uint64)
+    work = np.empty(1, WORK)[0]
     for game in range(start, end):
         if not where[game]:
             continue
         counters[game] = 0
         plies[game], repetitions[game], history_len[game] = 0, 0, 1
         history[game, 0] = key(boards[game, 0], boards[game, 1], boards[game, 2], boards[game, 3])
-        _refresh(spec, tables, game, boards, counters, plies, repetitions, moves, actions, counts, terminations, stack)
+        _refresh(spec, tables, game, boards, counters, plies, repetitions, moves, actions, counts, terminations, work)
 
 
 @kernel

@@ -57,6 +57,9 @@ _PROMOTION = {"end": 0, "stop": PROMOTION_STOP, "continue": PROMOTION_CONTINUE}
 _NAME = re.compile(r"\w(?:[\w .-]{0,62}\w)?")
 _LONGEST_TITLE = 200
 _RULE_FILES = (".yaml", ".yml")
+MOST_MOVES = 1024
+"""Room for the legal moves of one position on the largest board."""
+
 MAX_HISTORY = 501
 """Most positions that are remembered to see repetitions; keeps the occurrences of one position within int8."""
 
@@ -211,7 +214,7 @@ class RuleSet:
     @property
     def max_moves(self) -> int:
         """Room for the legal moves of one position, with a wide margin over the worst known (docs/actions.md)."""
-        return 128 if self.size <= 8 else 1024
+        return 128 if self.size <= 8 else MOST_MOVES
 
     @property
     def first_color(self) -> int:
