@@ -14,6 +14,7 @@ from damas_env.position import in_chunks
 from damas_env.rules import RuleSet
 from damas_rl import saved
 from damas_rl.records import Records, empty_records
+from damas_rl.strict import check_ranges
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,7 @@ class ReplayConfig:
     slope: float = 0.4
 
     def __post_init__(self) -> None:
-        for key, low, high in (
-            ("capacity", 1, 1 << 31), ("window", 1, 1 << 31), ("exponent", 0.01, 1.0), ("slope", 0.0, 1.0),
-        ):  # fmt: skip
-            if not low <= getattr(self, key) <= high:
-                raise ValueError(f"replay.{key}={getattr(self, key)}: choose a value from {low} to {high}.")
+        check_ranges("replay", self, capacity=(1, 1 << 31), window=(1, 1 << 31), exponent=(0.01, 1.0), slope=(0.0, 1.0))
         if self.window > self.capacity:
             raise ValueError(f"replay.window={self.window} is larger than replay.capacity={self.capacity}.")
 

@@ -11,6 +11,7 @@ from damas_env.observation import NUM_FEATURES, fill_features
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
 from damas_rl.search import pools, roots, tree
+from damas_rl.strict import check_ranges
 
 
 class Evaluate(Protocol):
@@ -52,13 +53,18 @@ class SearchConfig:
     def __post_init__(self) -> None:
         if self.kind not in ("puct", "gumbel"):
             raise ValueError(f"search.kind={self.kind!r}: choose puct or gumbel.")
-        for key, low, high in (
-            ("c_puct", 0.0, 100.0), ("fpu_reduction", 0.0, 2.0), ("noise_fraction", 0.0, 1.0),
-            ("noise_concentration", 1e-3, 1e4), ("considered", 2, 128), ("c_visit", 0.0, 1e4), ("c_scale", 0.0, 100.0),
-            ("leaves_per_tree", 1, 256),
-        ):  # fmt: skip
-            if not low <= getattr(self, key) <= high:
-                raise ValueError(f"search.{key}={getattr(self, key)}: choose a value from {low} to {high}.")
+        check_ranges(
+            "search",
+            self,
+            c_puct=(0.0, 100.0),
+            fpu_reduction=(0.0, 2.0),
+            noise_fraction=(0.0, 1.0),
+            noise_concentration=(1e-3, 1e4),
+            considered=(2, 128),
+            c_visit=(0.0, 1e4),
+            c_scale=(0.0, 100.0),
+            leaves_per_tree=(1, 256),
+        )
 
 
 @dataclass(frozen=True)
