@@ -11,6 +11,7 @@ import time
 from datetime import datetime
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -20,6 +21,7 @@ from damas_env.rules import get_rules
 from damas_rl import checkpoint, files, launch, trainer
 from damas_rl.checkpoint import load_network, load_newest, numbered
 from damas_rl.metrics import MetricsLog, read_metrics
+from damas_rl.networks import Evaluator
 from damas_rl.progress import Progress, Rung, Status, duration, plain_line, sparkline
 from damas_rl.report import best_network
 from damas_rl.rundir import RunDirectory, RunError, default_path
@@ -116,6 +118,23 @@ def test_one_seed_gives_equal_runs_and_two_seeds_differ(finished, tmp_path):
     assert same(learned(tmp_path / "again"), learned(finished))
     assert train("experiment=tiny", "iterations=2", "seed=2", f"run_dir={tmp_path / 'other'}") == 0
     assert iterations(tmp_path / "other") != iterations(finished)[:2]
+
+
+def test_games_are_played_with_the_averaged_weights(tmp_path, monkeypatch):
+    """Self-play takes those that the iteration before has left, a measurement those that are kept with it."""
+    used, update = [], Evaluator.update
+
+    def watched(self, net):
+        used.append({name: weights.clone() for name, weights in net.state_dict().items()})
+        update(self, net)
+
+    monkeypatch.setattr(Evaluator, "update", watched)
+    run = tmp_path / "run"
+    assert train("experiment=tiny", "iterations=2", f"run_dir={run}") == 0
+    start, (one, two) = used[0], (load_network(run / "networks" / f"net-000000{n}.pt")[0].state_dict() for n in (1, 2))
+    assert not same(start, dict(one)) and not same(dict(one), dict(two))
+    for weights, wanted in zip(used[-4:], (start, one, one, two), strict=True):
+        assert same(weights, dict(wanted))
 
 
 def test_kill_and_resume_equals_an_undisturbed_run(finished, tmp_path, start):
@@ -355,6 +374,33 @@ def test_what_is_told_once_the_budget_is_used_up(tmp_path, monkeypatch, budget):
     assert not any("| self-play" in line or "| learning" in line for line in after)
     assert "finishing the last iteration" in after[0]
     assert "closing measurement (4 games a rung) 100%" in after[-2] and "| saving |" in after[-1]
+
+
+def test_minutes_of_budget_measurements_and_checkpoints(tmp_path, monkeypatch):
+    """Iterations of half a minute on a clock that stands still otherwise."""
+    now, iterate = [0.0], trainer.Trainer._iterate
+
+    def half_a_minute(self):
+        now[0] += 30
+        iterate(self)
+
+    monkeypatch.setattr(trainer.Trainer, "_iterate", half_a_minute)
+    monkeypatch.setattr(trainer, "time", SimpleNamespace(monotonic=lambda: now[0], perf_counter=time.perf_counter))
+    run = tmp_path / "run"
+    trainer_words = ("evaluate_minutes=1", "checkpoint_minutes=1.4", "keep_checkpoints=9", "positions_per_iteration=64")
+    words = [f"trainer.{word}" for word in trainer_words]
+    assert train("experiment=tiny", "iterations=0", "minutes=3", *words, f"run_dir={run}") == 0
+    assert [event["iteration"] for event in iterations(run)] == [1, 2, 3, 4, 5, 6]
+    measured = [event["iteration"] for event in read_metrics(run / "metrics.jsonl") if event["kind"] == "ladder"]
+    assert measured == [2, 4, 6]
+    assert [int(path.stem[5:]) for path in numbered(run / "checkpoints")] == [0, 3, 6]
+
+
+def test_learning_starts_with_so_many_records(tmp_path):
+    run = tmp_path / "run"
+    assert train("experiment=tiny", "iterations=3", "trainer.learning_starts=700", f"run_dir={run}") == 0
+    seen = [(event["replay"]["added"] >= 700, event["learner"]["steps"] > 0) for event in iterations(run)]
+    assert set(seen) == {(False, False), (True, True)}
 
 
 def test_small_formats():
