@@ -40,9 +40,26 @@ def kernel(function: Callable[..., Any]) -> Any:
     """
     dispatcher = njit(cache=True, nogil=True, error_model="numpy")(function)
     folders = {_RULES_FOLDER, Path(function.__code__.co_filename).parent}
-    stamp = "".join(_sources_digest(folder) for folder in sorted(folders))
-    dispatcher._cache._cache_file._source_stamp = stamp
+    cached = dispatcher._cache._cache_file
+    cached._source_stamp = "".join(_sources_digest(folder) for folder in sorted(folders))
+    cached._load_index = _readable(cached._load_index)
     return dispatcher
+
+
+def _readable(load_index: Callable[[], dict[Any, Any]]) -> Callable[[], dict[Any, Any]]:
+    """Reads the index of a cache, as an empty one if it cannot be read.
+
+    Numba unpickles an index before it looks at the stamp; one that an earlier version of a program has left may name
+    classes that are gone.
+    """
+
+    def load() -> dict[Any, Any]:
+        try:
+            return load_index()
+        except Exception:  # whatever unpickling raises
+            return {}
+
+    return load
 
 
 class Spec:
