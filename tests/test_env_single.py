@@ -322,6 +322,7 @@ def test_rule_sets_of_wrong_types_are_refused(change):
         {"plies": 40.0},
         {"plies": 0},
         {"termination": "ENDING"},
+        {"termination": 4},
         {"termination": Termination.BLOCKED},
         {"termination": Termination.NONE},
         {"material": "2K-1K"},

@@ -8,10 +8,12 @@ import pytest
 import yaml
 
 import hostile_yaml
+from damas_env.draw_laws import DrawLaw
 from damas_env.game import Game
 from damas_env.presets import RULE_SETS
 from damas_env.rule_files import LARGEST_FILE, from_yaml, to_yaml
 from damas_env.rules import RuleSet, get_rules
+from damas_env.termination import Termination
 
 CBD = get_rules("cbd")
 OWN = dataclasses.replace(get_rules("russian"), name="own", title="Minhas damas: 'é assim'", ply_cap=99)
@@ -28,6 +30,13 @@ def test_round_trip(rules: RuleSet) -> None:
     text = to_yaml(rules)
     assert from_yaml(text) == rules and to_yaml(from_yaml(text)) == text
     assert set(yaml.safe_load(text)) == {key.name for key in dataclasses.fields(RuleSet)}
+
+
+@pytest.mark.parametrize("plies", [4, 5])  # the numbers of the terminations of draw laws
+def test_round_trip_of_small_numbers(plies: int) -> None:
+    law = DrawLaw(plies, "mine", Termination.ENDING, pieces=(4, 5))
+    rules = dataclasses.replace(OWN, draw_laws=(law,), ply_cap=plies, repetition=plies)
+    assert from_yaml(to_yaml(rules)) == rules
 
 
 def test_a_short_file_is_brazilian_movement() -> None:
@@ -114,6 +123,7 @@ def test_no_file(tmp_path: Path) -> None:
         ({"draw_laws": [{**LAW, "counter": "My count"}]}, "counter is a name like"),
         ({"draw_laws": [{**LAW, "termination": "BLOCKED"}]}, "termination is one of NO_PROGRESS, ENDING"),
         ({"draw_laws": [{**LAW, "termination": ["ENDING"]}]}, "termination is one of"),
+        ({"draw_laws": [{**LAW, "termination": 4}]}, "termination is one of NO_PROGRESS, ENDING, not 4"),
         ({"draw_laws": [{**LAW, "material": "1K-1K"}]}, "material is a list, such as .a, b., not '1K-1K'"),
         ({"draw_laws": [{**LAW, "material": ["1K"]}]}, "'1K' does not read like"),
         ({"draw_laws": [{**LAW, "material": ["1K-1K", "1K-1K"]}]}, "names something twice"),

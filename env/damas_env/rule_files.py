@@ -14,6 +14,7 @@ from damas_env.draw_laws import TERMINATIONS, DrawLaw
 from damas_env.errors import shown
 from damas_env.presets import RULE_SETS
 from damas_env.rules import RuleSet
+from damas_env.termination import Termination
 
 LARGEST_FILE = 65_536
 """Bytes that a file of rules can have."""
@@ -36,7 +37,7 @@ def to_yaml(rules: RuleSet) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if value in TERMINATIONS:
+    if isinstance(value, Termination):
         return value.name
     return list(value) if isinstance(value, tuple) else value
 
