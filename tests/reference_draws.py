@@ -207,7 +207,7 @@ SYSTEMS = {
     "american": System("american", (no_progress(40),)),
     "russian": System("russian", FMJD_64),
     "pool": System("pool", (three_kings(13),), longest=400),
-    "spanish": System("spanish", (kings_only(20), three_kings(12, lone_king_on_long_diagonal))),
+    "spanish": System("spanish", (kings_only(20), three_kings(12))),
     "portuguese": System("portuguese", (kings_only(20), three_kings(12))),
     "international": System("international", INTERNATIONAL),
     "thai": System("thai", (), longest=300),

@@ -13,6 +13,7 @@ import pytest
 from agreement import VARIANTS
 from damas_env.draw_laws import DrawLaw, parse_balance
 from damas_env.game import Game
+from damas_env.outcome import standing_laws
 from damas_env.presets import RULE_SETS
 from damas_env.rules import RuleSet, get_rules
 from damas_env.termination import Outcome, Termination
@@ -76,8 +77,11 @@ CASES = [
     Case("pool", THREE_KINGS, "three_kings", 26, "ENDING"),
     # The main diagonal of the mirrored boards numbered from the bottom right goes from 1 to 32.
     *(Case(rules, "W:WK4,K29,12:BK5,K30,13", "kings_only", 40, "NO_PROGRESS") for rules in ("spanish", "portuguese")),
-    *(Case(rules, "W:WK4,K12,K20:BK32", "three_kings", 24, "ENDING") for rules in ("spanish", "portuguese")),
-    Case("portuguese", "W:WK32,K31,K30:BK4", "three_kings", 24, "ENDING"),
+    *(
+        Case(rules, fen, "three_kings", 24, "ENDING")
+        for rules in ("spanish", "portuguese")
+        for fen in ("W:WK4,K12,K20:BK32", "W:WK32,K31,K30:BK4")  # the lone king on the diagonal, and one of the three
+    ),
     Case("international", "W:WK1,K46,36:BK45,K5,15", "kings_only", 50, "NO_PROGRESS"),
     *(
         Case("international", fen, "sixteen_moves", 32, "ENDING")
@@ -171,7 +175,7 @@ def draws(game: Game, case: Case) -> list[Outcome | None]:
         ("damasite", "W:WK1,K2,K3:BK31", "the law that it leaves out"),
         ("damasite-16", "W:WK1,K2,K3,K5:BK31", "exactly three"),
         ("pool", "W:WK1,K2,21:BK31", "kings only"),
-        ("spanish", "W:WK32,K31,K30:BK4", "the lone king off the diagonal"),
+        ("spanish", "W:WK32,K31,12:BK4", "kings only"),
         ("fmjd64", "W:WK1,K2:BK31,K32", "two against two is not drawn after five moves"),
         ("international", "W:WK1,K2:BK48,K49", "two against two"),
     ],
@@ -273,10 +277,10 @@ def test_winning_with_the_last_ply_of_the_longest_game() -> None:
 # What starts a count again --------------------------------------------------------------------------------
 
 
-def own(**changes: object) -> RuleSet:
+def own(base: str = "cbd", **changes: object) -> RuleSet:
     """A rule set with one draw law, named `mine`."""
     fields = {"plies": 30, "counter": "mine", "termination": Termination.ENDING, **changes}
-    return dataclasses.replace(get_rules("cbd"), name="own", draw_laws=(DrawLaw(**fields),))
+    return dataclasses.replace(get_rules(base), name="own", draw_laws=(DrawLaw(**fields),))
 
 
 @pytest.mark.parametrize(
@@ -294,6 +298,20 @@ def test_events(event: str, fen: str, line: str, ply: int) -> None:
             before = count(game, "mine")
             game.push(text)
             assert count(game, "mine") == (0 if resets and number == ply else before + 1), text
+
+
+@pytest.mark.parametrize(
+    ("rules", "corners", "others"),
+    [("cbd", (4, 29), (1, 32)), ("spanish", (1, 32), (4, 29)), ("filipino", (1, 32), (4, 29)),
+     ("international", (5, 46), (1, 50))],
+)  # fmt: skip
+def test_the_main_diagonal_joins_the_playable_corners(rules: str, corners: tuple, others: tuple) -> None:
+    for square in (*corners, *others):
+        three = sorted({*corners, *others} - {square})
+        fen = f"B:W{','.join(f'K{other}' for other in three)}:BK{square}"
+        game = Game(own(rules, material=("3K-1K",), lone_king_on_main_diagonal=True), fen)
+        standing = int(standing_laws(game.rules.tables, *game.positions.boards[0]))
+        assert standing == (square in corners), square
 
 
 def test_another_ending_of_the_same_count_starts_it_again_if_the_law_says_so() -> None:

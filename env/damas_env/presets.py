@@ -190,8 +190,10 @@ _POOL = RuleSet(
     game_type=23,
 )
 
-# As usually printed in Spain: third repetition, 20 king moves of each side, 12 moves of three kings against one that
-# holds the main diagonal.
+# Spain and Portugal play one game: third repetition, 20 king moves of each side, 12 moves of three kings against one.
+# The Portuguese federation counts the 12 from when one of the three holds the main diagonal, and the 20 only while no
+# side has more than four pieces and both have kings. Here both counts run from the first moment on; a lone king that
+# holds the main diagonal itself draws either way.
 _SPANISH = RuleSet(
     name="spanish",
     title="Spanish draughts",
@@ -202,21 +204,13 @@ _SPANISH = RuleSet(
     promotion="stop",
     draw_laws=(
         _kings_only(20),
-        DrawLaw(24, "three_kings", _ENDING, ("3K-1K",), lone_king_on_main_diagonal=True),
+        DrawLaw(24, "three_kings", _ENDING, ("3K-1K",)),
     ),
     notation="numeric",
     game_type=24,
 )
 
-# Spanish movement with the two limits of the Portuguese federation: 20 king moves of each side, and 12 moves of three
-# kings against one, wherever it stands.
-_PORTUGUESE = replace(
-    _SPANISH,
-    name="portuguese",
-    title="Portuguese draughts (damas clássicas)",
-    draw_laws=(_kings_only(20), DrawLaw(24, "three_kings", _ENDING, ("3K-1K",))),
-    game_type=28,
-)
+_PORTUGUESE = replace(_SPANISH, name="portuguese", title="Portuguese draughts (damas clássicas)", game_type=28)
 
 # FMJD, Annex 1: 25 king moves of each side; 16 moves of each side once three pieces face a lone king, a limit that
 # remains valid when a piece is taken; 5 moves once two pieces or one face it. A clause of some editions, 5 moves for
