@@ -1,4 +1,7 @@
-"""Rule sets of one's own, as YAML files: every command and environment on each board size, Black moves first."""
+"""Every command and environment under rule sets of one's own, as YAML files: each board size, Black moves first.
+
+At the end the rule sets that have a name, from a match to training records and an opening book.
+"""
 
 import dataclasses
 import io
@@ -15,6 +18,7 @@ from gymnasium.utils.env_checker import check_env
 from damas_env.envs.aec import DamasAECEnv
 from damas_env.envs.vector import DamasVectorEnv
 from damas_env.game import Game
+from damas_env.presets import RULE_SETS
 from damas_env.rule_files import to_yaml
 from damas_env.rules import get_rules
 from damas_rl import cli, launch
@@ -152,3 +156,19 @@ def test_training_under_a_file_of_rules(folder, tmp_path, capsys, monkeypatch) -
     assert (
         cli.main(["bestmove", "--player", f"policy:net={tmp_path / 'run'}", "--rules", str(folder / "eight.yaml")]) == 0
     )
+
+
+@pytest.mark.parametrize("name", list(RULE_SETS))
+def test_from_a_match_to_records_and_a_book(name, tmp_path, capsys) -> None:
+    """The file of games names its rules itself."""
+    games, records, book = (str(tmp_path / file) for file in ("games.pdn", "records.npz", "book.txt"))
+    played = json.loads(
+        said(capsys, "match", "random", "random", "--rules", name, "--games", "8", "--pdn", games, "--json")
+    )
+    replayed = json.loads(said(capsys, "pdn", games, "--records", records, "--openings", book, "--json"))
+    assert (replayed["rules"], replayed["legal"], [game["notes"] for game in replayed["games"]]) == (name, 8, [[]] * 8)
+    results = [game["result"] for game in replayed["games"]]
+    drawn = sum(result in ("1/2-1/2", "1-1", "*") for result in results)
+    assert drawn == played["draws"] and replayed["records"]["games"] >= 1
+    again = said(capsys, "match", "random", "random", "--rules", name, "--games", "2", "--openings", book, "--json")
+    assert json.loads(again)["games"] == 2
