@@ -14,6 +14,7 @@ import numpy as np
 
 from damas_env.board import GEOMETRY
 from damas_env.position import Positions
+from damas_env.rules import RuleSet
 from damas_env.termination import Termination
 from reference_draws import SYSTEMS, ReferenceGame
 from reference_rules import RefMove, State, Variant, load_variants
@@ -54,7 +55,7 @@ def to_boards(state: State) -> tuple[int, int, int, int]:
     return (*white, *black) if state.white else (*black, *white)
 
 
-def to_positions(states: list[State], rules: str | None = None) -> Positions:
+def to_positions(states: list[State], rules: str | RuleSet | None = None) -> Positions:
     """The states as one batch of the core, each as a game that was set up there (under the rules of their variant)."""
     boards = np.array([to_boards(state) for state in states], dtype=np.uint64).reshape(-1, 4)
     colors = np.array([0 if state.white else 1 for state in states], dtype=np.int8)
@@ -185,10 +186,10 @@ class Report:
         )
 
 
-def compare(batch: list[tuple[State, list[RefMove]]]) -> Report:
-    """Compares legal moves (all fields) and the position after each of them."""
+def compare(batch: list[tuple[State, list[RefMove]]], rules: RuleSet | None = None) -> Report:
+    """Compares legal moves (all fields) and the position after each of them; ``rules`` as for :func:`to_positions`."""
     report = Report(positions=len(batch))
-    positions = to_positions([state for state, _ in batch])
+    positions = to_positions([state for state, _ in batch], rules)
     decoder = Decoder(batch[0][0].variant)
     parents: list[int] = []
     played: list[RefMove] = []

@@ -1,23 +1,26 @@
 """Every rule set agrees with the slow reference: the moves of each movement, and whole games under each set of laws."""
 
+import dataclasses
 import random
 
 import numpy as np
 import pytest
 
 from agreement import (
+    BRAZILIAN,
     RULES_OF_VARIANT,
     VARIANTS,
     compare,
     compare_games,
     compare_mixed,
     ending_setup,
+    mixed_positions,
     random_setup,
     to_positions,
 )
 from damas_env.game import Game
 from damas_env.presets import RULE_SETS
-from damas_env.rules import RuleSet
+from damas_env.rules import RuleSet, get_rules
 from reference_draws import SYSTEMS
 from reference_rules import State
 
@@ -33,6 +36,27 @@ def test_moves(variant: str) -> None:
     report = compare_mixed(1, POSITIONS, variant)
     assert report.failures == []
     assert report.positions == POSITIONS and report.captures > POSITIONS // 2 and report.promotions > 20
+
+
+# Movements that no named rule set has, each with a position in which it shows.
+OWN = [
+    # On d8 the capture ends, although the man could take e7 on its way back.
+    ({"promotion": "stop", "majority": "none", "remove_at_end": False}, "W:W9:B6,7"),
+    # The king on c5 must be taken, not the man on e5.
+    ({"majority": "quantity_kings"}, "W:W18:BK14,15"),
+    # Crowned on d8, it takes g5 from afar; beside it nothing can be taken.
+    ({"promotion": "continue"}, "W:W9:B6,16"),
+    ({"promotion": "continue", "majority": "none", "men_capture_kings": False, "flying_kings": False}, "W:W18:BK14,15"),
+]
+
+
+@pytest.mark.parametrize(("change", "fen"), OWN, ids=[", ".join(change) for change, _ in OWN])
+def test_moves_under_rules_of_ones_own(change: dict, fen: str) -> None:
+    variant, rules = dataclasses.replace(BRAZILIAN, **change), dataclasses.replace(get_rules("cbd"), **change)
+    state = State.from_fen(variant, fen)
+    report = compare([(state, state.legal_moves()), *mixed_positions(1, 1_000, variant)], rules)
+    assert report.failures == []
+    assert report.captures > 800 and report.promotions > 50
 
 
 @pytest.mark.parametrize("rules", [name for name in SYSTEMS if name != "cbd"])
