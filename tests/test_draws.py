@@ -338,6 +338,15 @@ def test_the_ply_cap_is_looked_at_last(draws: bool, termination: str) -> None:
     assert game.outcome() == Outcome(Termination[termination], None)
 
 
+def test_of_two_counts_that_are_full_at_once_the_first_law_is_named() -> None:
+    game = Game("cbd", ART_99["2K-1K"])
+    for name, plies in (("kings_only", KINGS_ONLY_PLIES - 1), ("ending", ENDING_PLIES - 1)):
+        game.positions.counters[0, game.rules.counter_names.index(name)] = plies
+    game.push("1-5")
+    assert (kings_only_count(game), ending_count(game)) == (40, 10)
+    assert game.outcome() == DRAWN_BY_KINGS
+
+
 # Whole games in lock-step with the reference --------------------------------------------------------------
 
 
