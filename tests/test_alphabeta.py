@@ -164,6 +164,15 @@ def with_past(one: Positions, depth: int, rng: np.random.Generator) -> Positions
     return other
 
 
+def context_of(one: Positions, depth: int) -> int:
+    """Context of a position in the table, searched to a depth in full width."""
+    state, root = new_state(one.rules)[0], new_frames(one.rules)[0]
+    state["full_width"] = 1
+    arrays = (one.boards, one.plies, one.counters, one.repetitions, one.history)
+    _load(one.rules.tables, state, root, *(array[0] for array in arrays), one.history_len[0])
+    return int(_context(one.rules.tables, state, root, 0, depth))
+
+
 @pytest.mark.parametrize(
     ("rules", "depth", "pieces", "number"),
     [
@@ -177,8 +186,6 @@ def with_past(one: Positions, depth: int, rng: np.random.Generator) -> Positions
 def test_equal_contexts_mean_equal_values(rules: RuleSet, depth: int, pieces: int, number: int) -> None:
     """The claim on which the table rests: counters and past matter only as far as the context tells them apart."""
     rng = np.random.default_rng(depth)
-    state, root = new_state(rules)[0], new_frames(rules)[0]
-    state["full_width"] = 1
     shared = differing = 0
     for game in range(number):
         one = set_ups(rng, rules, 1, pieces, 0.8)
@@ -189,9 +196,7 @@ def test_equal_contexts_mean_equal_values(rules: RuleSet, depth: int, pieces: in
                 value = int(negamax(variant, depth)[0][0])
             except MemoryError:
                 break
-            arrays = (variant.boards, variant.plies, variant.counters, variant.repetitions, variant.history)
-            _load(rules.tables, state, root, *(array[0] for array in arrays), variant.history_len[0])
-            context = int(_context(rules.tables, state, root, 0, depth))
+            context = context_of(variant, depth)
             shared += context in values
             differing += value not in values.values() and len(values) > 0
             assert values.setdefault(context, value) == value, (game, variant.counters, variant.history[0, :12])
@@ -206,6 +211,16 @@ def with_counters(fen: str, **counters: int) -> Positions:
     for name, plies in counters.items():
         positions.counters[0, CBD.counter_names.index(name)] = plies
     return positions
+
+
+def test_captures_beyond_the_horizon_count() -> None:
+    """White can have a king taken with the very ply that draws; the horizon lies before it."""
+    fen = "W:WK29,K30:BK1,K2"
+    early, late = at(fen), with_counters(fen, ending=8)
+    values = [int(negamax(one, 1)[0][0]) for one in (early, late)]
+    assert values[0] < values[1] == 0
+    assert [int(search(one, depth=1).scores[0]) for one in (early, late)] == values
+    assert context_of(early, 1) != context_of(late, 1)
 
 
 def test_draw_comes_exactly_at_the_limit_of_a_counter() -> None:
