@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 from common import save
 
-from damas_env.envs.opponents import sample_legal
 from damas_env.position import Positions
 from damas_env.rules import RuleSet, get_rules
 from damas_rl.search.alphabeta import AlphaBeta, Limits
@@ -30,7 +29,7 @@ def sample(rules: RuleSet, count: int) -> Positions:
     plies = 4 + np.arange(pool) % 37
     plies[0] = 0
     for ply in range(40):
-        positions.step(sample_legal(positions, rng), where=(plies > ply) & (positions.terminations == 0))
+        positions.step(positions.sample_legal(rng), where=(plies > ply) & (positions.terminations == 0))
     open_games = np.flatnonzero((positions.terminations == 0) & (positions.counts > 1))
     # Spread over the lengths: the pool goes through them in turn.
     chosen = open_games[np.linspace(0, len(open_games) - 1, count).astype(np.int64)]

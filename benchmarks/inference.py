@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import torch
 
-from damas_env.envs.opponents import sample_legal
 from damas_env.observation import features
 from damas_env.position import THREADS, Positions
 from damas_env.rules import RuleSet, get_rules
@@ -25,7 +24,7 @@ def middle_games(rules: RuleSet, count: int) -> Positions:
     """Positions after 20 random plies of each game that has not ended before."""
     positions, rng = Positions.initial(rules, count), np.random.default_rng(1)
     for _ in range(20):
-        positions.step(sample_legal(positions, rng))
+        positions.step(positions.sample_legal(rng))
     return positions
 
 

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from common import save
 
-from damas_env.envs.opponents import sample_legal
 from damas_env.position import THREADS, Positions
 from damas_env.rules import RuleSet, get_rules
 from damas_rl.networks import Evaluator, NetworkConfig, build_network
@@ -52,7 +51,7 @@ def middle_games(rules: RuleSet, games: int) -> Positions:
     positions, rng = Positions.initial(rules, games), np.random.default_rng(1)
     plies = rng.integers(8, 41, games)
     for ply in range(40):
-        positions.step(sample_legal(positions, rng), where=plies > ply)
+        positions.step(positions.sample_legal(rng), where=plies > ply)
         positions.reset((positions.terminations != 0) & (ply < 8))
     return positions.take(np.resize(np.flatnonzero(positions.terminations == 0), games))
 

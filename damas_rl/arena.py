@@ -10,7 +10,7 @@ import numpy as np
 
 from damas_env.errors import shown
 from damas_env.game import Game
-from damas_env.notation import PdnGame, result_of, write_pdn
+from damas_env.notation import PdnGame, write_pdn
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
 from damas_env.termination import Termination
@@ -348,7 +348,7 @@ def _pdn_game(game: MatchGame, rules: RuleSet, event: str, number: int) -> PdnGa
         "OpeningPlies": str(len(game.opening.actions)),
         "Termination": game.termination.name.lower(),
     }
-    return PdnGame(rules, list(replayed.moves), tags, result_of(replayed.outcome(), rules), game.opening.fen)
+    return replayed.pdn(tags)
 
 
 def run_ladder(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import get_rules
 from damas_rl.arena import ArenaConfig
 from damas_rl.learner import LearnerConfig
@@ -22,7 +23,7 @@ class RulesConfig:
         name: a rule set (see ``damas rules``), or a .yaml file that describes one.
     """
 
-    name: str = "cbd"
+    name: str = DEFAULT_RULES
 
     def __post_init__(self) -> None:
         get_rules(self.name)

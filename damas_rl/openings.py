@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from damas_env.envs.opponents import sample_legal
 from damas_env.game import Game
 from damas_env.notation import decode
 from damas_env.position import Positions
@@ -77,7 +76,7 @@ def random_openings(rules: RuleSet, count: int, plies: int, seed: int) -> list[O
             going_on = positions.terminations == 0
             if not going_on.any():
                 break
-            log[:, ply] = sample_legal(positions, rng)
+            log[:, ply] = positions.sample_legal(rng)
             positions.step(log[:, ply], going_on)
         alive = np.flatnonzero(positions.terminations == 0)
         if not len(alive):

@@ -24,7 +24,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from damas_env.envs.opponents import sample_legal
 from damas_env.observation import features
 from damas_env.position import THREADS, Positions
 from damas_env.rules import RuleSet, get_rules
@@ -82,7 +81,7 @@ class RandomPlayer(Player):
     def choose(self, positions: Positions) -> Choice:
         """See :class:`Player`."""
         size = len(positions)
-        actions = sample_legal(positions, self._rng)
+        actions = positions.sample_legal(self._rng)
         return Choice(actions, np.zeros(size, np.float32), np.zeros(size, np.int64), [[] for _ in range(size)])
 
 

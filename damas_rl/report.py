@@ -11,8 +11,8 @@ from rich import box
 from rich.table import Table
 
 from damas_env.game import Game
-from damas_env.notation import PdnGame, result_of
-from damas_env.presets import RULE_SETS
+from damas_env.notation import PdnGame
+from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import RuleSet
 from damas_rl.selfplay import FinishedGame
 
@@ -46,7 +46,7 @@ def pdn_game(game: FinishedGame, rules: RuleSet, name: str, iteration: int) -> P
         "RandomPlies": str(game.opening),
         "Termination": game.termination.name.lower(),
     }
-    return PdnGame(rules, list(replayed.moves), tags, result_of(replayed.outcome(), rules), game.fen)
+    return replayed.pdn(tags)
 
 
 def ladder_table(entry: Mapping[str, Any]) -> Table:
@@ -69,7 +69,7 @@ def ladder_table(entry: Mapping[str, Any]) -> Table:
 def what_next(run: Path, best: str, rules: str) -> str:
     """What to do with a finished run under the rule set of that name or file."""
     player = shlex.quote(f"mcts:net={run},sims=200")
-    if rules != next(iter(RULE_SETS)):
+    if rules != DEFAULT_RULES:
         player += f" --rules {shlex.quote(rules)}"
     return (
         f"Best network: {run / 'networks' / best}\n"

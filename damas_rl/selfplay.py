@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from damas_env import position
-from damas_env.envs.opponents import sample_legal
 from damas_env.errors import shown
 from damas_env.notation import format_fen
 from damas_env.observation import features
@@ -210,7 +209,7 @@ class _Group:
         positions, config = self.positions, self.config
         random = positions.plies < self.opening
         full = self.rng.random() < config.full_share  # for the whole group, so that its batches stay large
-        actions = sample_legal(positions, self.rng)
+        actions = positions.sample_legal(self.rng)
         # A forced move needs no search and teaches nothing: the tree passes through such positions as well.
         choosing = ~random & (positions.counts > 1)
         searched = np.flatnonzero(choosing)

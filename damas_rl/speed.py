@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from damas_env.envs.opponents import sample_legal
 from damas_env.observation import features
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
@@ -27,7 +26,7 @@ def raw_evaluations_per_second(
     positions = Positions.initial(rules, batch)
     rng = np.random.default_rng(0)
     for _ in range(12):
-        positions.step(sample_legal(positions, rng))
+        positions.step(positions.sample_legal(rng))
     boards, numbers = positions.boards, features(positions)
     evaluator.evaluate(boards, numbers)
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numba import njit
 
-from damas_env.envs.opponents import sample_legal
 from damas_env.game import Game
 from damas_env.position import Positions
 from damas_env.rules import RuleSet, get_rules
@@ -78,7 +77,7 @@ def at(fen: str, rules: RuleSet = CBD) -> Positions:
 def play_on(positions: Positions, plies: np.ndarray, rng: np.random.Generator) -> Positions:
     """Random moves, ``plies`` of them in each game; finished games are dropped."""
     for ply in range(int(plies.max(initial=0))):
-        positions.step(sample_legal(positions, rng), ply < plies)
+        positions.step(positions.sample_legal(rng), ply < plies)
     return positions.take(np.flatnonzero(positions.terminations == 0))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from damas_env.game import Game
-from damas_env.notation import PdnGame, format_moves, write_pdn
+from damas_env.notation import format_moves, write_pdn
 from damas_rl.cli import main
 
 INITIAL = "W:W21,22,23,24,25,26,27,28,29,30,31,32:B1,2,3,4,5,6,7,8,9,10,11,12"
@@ -269,7 +269,7 @@ def test_written_random_games_pass(capsys, tmp_path: Path) -> None:
     while game.outcome() is None:
         game.push(game.legal_moves()[-1])
     path = tmp_path / "x.pdn"
-    path.write_text(write_pdn([PdnGame(game.rules, game.moves)]))
+    path.write_text(write_pdn([game.pdn({})]))
     found = document(capsys, "pdn", str(path), "--json")["games"][0]
     assert found["plies"] == game.ply and found["fen"] == game.fen()
     assert found["outcome"]["winner"] == game.outcome().winner

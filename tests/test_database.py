@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from damas_env.game import Game
-from damas_env.notation import PdnGame, parse_fen, read_pdn, result_of, write_pdn
+from damas_env.notation import PdnGame, parse_fen, read_pdn, write_pdn
 from damas_env.observation import features
 from damas_env.rules import get_rules
 from damas_rl.cli import main
@@ -40,7 +40,7 @@ def database(count: int, seed: int = 1) -> list[PdnGame]:
         while game.outcome() is None:
             legal = game.legal_moves()
             game.push(legal[rng.integers(len(legal))])
-        games.append(PdnGame(CBD, list(game.moves), {}, result_of(game.outcome(), CBD), outcome=game.outcome()))
+        games.append(game.pdn({}))
     return games
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from damas_env.game import Game
-from damas_env.notation import PdnGame, format_fen, parse_fen, read_pdn, result_of, write_pdn
+from damas_env.notation import PdnGame, format_fen, parse_fen, read_pdn, write_pdn
 from damas_env.notation.game_types import format_game_type, parse_game_type, rules_of
 from damas_env.presets import RULE_SETS
 from damas_env.rules import get_rules
@@ -98,12 +98,13 @@ def test_random_games_come_back(name: str) -> None:
     rules, rng = get_rules(name), np.random.default_rng(len(name))
     games = [random_game(rules, rng, 300 if number % 3 else 30) for number in range(9)]
     for notation in NOTATIONS:
-        pdn_games = [PdnGame(rules, list(g.moves), {"Event": "x"}, result_of(g.outcome(), rules)) for g in games]
+        pdn_games = [game.pdn({"Event": "x"}) for game in games]
         text = write_pdn(pdn_games, notation)
         read = read_pdn(text)
         assert [(g.moves, g.result, g.rules) for g in read] == [(g.moves, g.result, g.rules) for g in pdn_games]
         assert all(g.error is None and g.notes == [] for g in read), [g.notes for g in read]
-        assert [g.final_fen for g in read] == [g.fen() for g in games]
+        assert [(g.final_fen, g.outcome) for g in read] == [(g.fen(), g.outcome()) for g in games]
+        assert [(g.final_fen, g.outcome) for g in pdn_games] == [(g.fen(), g.outcome()) for g in games]
         assert write_pdn(read, notation) == text
         fen = games[0].fen(notation)
         assert Game(rules, fen).fen(notation) == fen
@@ -114,7 +115,7 @@ def test_random_games_come_back(name: str) -> None:
         rest = Game(rules, start)
         while rest.outcome() is None and rest.ply < 12:
             rest.push(rest.legal_moves()[int(rng.integers(len(rest.legal_moves())))])
-        set_up = write_pdn([PdnGame(rules, list(rest.moves), {}, "*", start)], notation)
+        set_up = write_pdn([rest.pdn({})], notation)
         (again,) = read_pdn(set_up)
         assert again.moves == rest.moves and again.fen == start and write_pdn([again], notation) == set_up
     captures = {move.captures for game in games for move in game.moves}

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from damas_env import notation
-from damas_env.envs.opponents import sample_legal
 from damas_env.observation import features, opposite_view, planes
 from damas_env.position import Positions
 from damas_env.rules import get_rules
@@ -31,7 +30,7 @@ def play(fen: str, moves: str, rules=CBD) -> Positions:
 def random_positions(games: int, plies: int, seed: int) -> Positions:
     positions, rng = Positions.initial(CBD, games), np.random.default_rng(seed)
     for _ in range(plies):
-        positions.step(sample_legal(positions, rng), where=positions.terminations == 0)
+        positions.step(positions.sample_legal(rng), where=positions.terminations == 0)
     return positions
 
 
@@ -91,7 +90,7 @@ def test_features_stay_in_range_and_counters_are_seen():
     rng = np.random.default_rng(3)
     highest = np.zeros(6)
     for _ in range(80):
-        positions.step(sample_legal(positions, rng), where=positions.terminations == 0)
+        positions.step(positions.sample_legal(rng), where=positions.terminations == 0)
         seen = features(positions)
         assert seen.min() >= 0 and seen.max() <= 1
         highest = np.maximum(highest, seen.max(axis=0))

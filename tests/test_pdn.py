@@ -25,10 +25,6 @@ def random_game(seed: int, rules: RuleSet = CBD, plies: int = 300, fen: str | No
     return game
 
 
-def as_pdn(game: Game, fen: str | None = None, **tags: str) -> PdnGame:
-    return PdnGame(game.rules, game.moves, tags=tags, result=result_of(game.outcome(), game.rules), fen=fen)
-
-
 def only(text: str, rules: RuleSet = CBD) -> PdnGame:
     (game,) = read_pdn(text, rules)
     return game
@@ -298,8 +294,8 @@ def test_texts_are_made_visible() -> None:
 
 @pytest.mark.parametrize("notation", ["algebraic", "numeric"])
 def test_random_games_come_back(notation: str) -> None:
-    games = [as_pdn(random_game(seed), Event="Self-play", Round=str(seed)) for seed in range(25)]
-    games.append(as_pdn(random_game(1, plies=9)))
+    games = [random_game(seed).pdn({"Event": "Self-play", "Round": str(seed)}) for seed in range(25)]
+    games.append(random_game(1, plies=9).pdn({}))
     text = write_pdn(games, notation)
     assert all(len(line) <= 80 for line in text.splitlines())
     read = read_pdn(text, CBD)
@@ -316,7 +312,7 @@ def test_random_games_come_back(notation: str) -> None:
 @pytest.mark.parametrize("fen", ["B:W21,22,23,K24:BK1,2,3,4", "W:WK21:B8,11,17,19", "B:W6,7,K23,K24:BK9"])
 def test_set_up_games_come_back(fen: str, notation: str) -> None:
     for seed in range(8):
-        game = as_pdn(random_game(seed, fen=fen), fen=fen)
+        game = random_game(seed, fen=fen).pdn({})
         text = write_pdn([game], notation)
         read = only(text)
         assert read.moves == game.moves and read.fen == fen and read.error is None

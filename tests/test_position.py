@@ -8,9 +8,11 @@ import pytest
 from damas_env.board import GEOMETRY
 from damas_env.errors import IllegalActionError
 from damas_env.game import Game
+from damas_env.notation import parse_fen
 from damas_env.observation import features
 from damas_env.position import Positions
 from damas_env.rules import RuleSet, get_rules
+from damas_env.termination import Outcome, Termination
 
 BITS = [1 << int(bit) for bit in GEOMETRY[8].bit_of_view]
 
@@ -74,6 +76,18 @@ def test_buffers_and_masks_of_another_shape_are_refused() -> None:
             positions.masks(out)
     with pytest.raises(ValueError, match="out must be"):
         features(positions, np.zeros((1, 6), np.float32))
+
+
+def test_outcomes_of_a_batch() -> None:
+    fens = ("B:W22,25:BK29", "initial", "W:W29:B22,25", "W:W:B1")
+    boards, colors = zip(*(parse_fen(fen, get_rules("cbd")) for fen in fens), strict=True)
+    positions = Positions.from_boards("cbd", np.array(boards), np.array(colors))
+    assert [positions.outcome(game) for game in range(4)] == [
+        Outcome(Termination.BLOCKED, "W"), None, Outcome(Termination.BLOCKED, "B"), Outcome(Termination.NO_PIECES, "B")
+    ]  # fmt: skip
+    drawn = Positions.initial(replace(get_rules("cbd"), name="short", ply_cap=1), 2)
+    drawn.step(drawn.actions[:, 0], np.array([False, True]))
+    assert [drawn.outcome(game) for game in range(2)] == [None, Outcome(Termination.PLY_CAP, None)]
 
 
 def test_a_full_history_forgets_the_oldest_position(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from damas_env.draw_laws import DrawLaw
-from damas_env.presets import RULE_SETS
+from damas_env.presets import DEFAULT_RULES, RULE_SETS
 from damas_env.rules import RuleSet, get_rules
 from damas_env.termination import Termination
 from damas_rl.cli.app import main
@@ -74,7 +74,7 @@ def test_fields(name: str) -> None:
 
 
 def test_names() -> None:
-    assert next(iter(RULE_SETS)) == "cbd" and set(RULE_SETS) == set(GAMES) == set(ENDS)
+    assert DEFAULT_RULES == "cbd" and set(RULE_SETS) == set(GAMES) == set(ENDS)
     assert len({rules.title for rules in RULE_SETS.values()}) == len(RULE_SETS)
     assert get_rules("international").num_actions == 3524 and get_rules("russian").num_actions == 1152
 

@@ -12,7 +12,7 @@ from typing import Any
 from damas_env.errors import NotationError, shown
 from damas_env.game import Game
 from damas_env.notation import Move
-from damas_env.presets import RULE_SETS
+from damas_env.presets import DEFAULT_RULES
 from damas_env.termination import Outcome
 from damas_rl.files import check_writable, why
 
@@ -25,9 +25,11 @@ class CommandError(ValueError):
 
 def add_rules(parser: argparse.ArgumentParser) -> None:
     """Adds ``--rules``; the name is resolved by ``get_rules``, which explains a wrong one."""
-    default = next(iter(RULE_SETS))
     parser.add_argument(
-        "--rules", default=default, metavar="R", help=f"rule set or YAML file (default: {default}; see damas rules)"
+        "--rules",
+        default=DEFAULT_RULES,
+        metavar="R",
+        help=f"rule set or YAML file (default: {DEFAULT_RULES}; see damas rules)",
     )
 
 
@@ -123,7 +125,7 @@ def push_moves(game: Game, text: str) -> Move | None:
 
 def outcome_json(outcome: Outcome | None) -> dict[str, str | None] | None:
     """``{"termination", "winner"}``, or None while the game goes on."""
-    return {"termination": outcome.termination.name, "winner": outcome.winner} if outcome else None
+    return outcome.as_dict() if outcome else None
 
 
 def outcome_text(outcome: Outcome | None) -> str:

@@ -16,9 +16,8 @@ from damas_env.errors import FenError
 from damas_env.game import Game
 from damas_env.movegen import perft
 from damas_env.notation import decode, format_fen, legal_moves, parse_fen, spell_moves
-from damas_env.position import Positions
+from damas_env.position import COLORS, Positions
 from damas_env.rules import RuleSet, get_rules
-from damas_env.termination import Outcome, Termination
 from damas_rl.cli.common import (
     add_json,
     add_notation,
@@ -35,7 +34,6 @@ from damas_rl.cli.common import (
 )
 
 _CHUNK = 1024
-_COLORS = ("W", "B")
 
 
 def register(subparsers: Any) -> None:
@@ -128,13 +126,10 @@ def _document(positions: Positions, index: int, notation: str) -> dict[str, Any]
     """The position and its legal moves as JSON."""
     color, rules = int(positions.colors[index]), positions.rules
     legal = legal_moves(positions, index)
-    outcome = None
-    if positions.terminations[index]:  # set up without history, a position can only be over because it is lost
-        outcome = Outcome(Termination(int(positions.terminations[index])), _COLORS[1 - color])
     return {
         "fen": format_fen(positions.boards[index], color, rules),
         "rules": rules.name,
-        "to_move": _COLORS[color],
+        "to_move": COLORS[color],
         "moves": [
             {
                 "action": move.action,
@@ -146,7 +141,7 @@ def _document(positions: Positions, index: int, notation: str) -> dict[str, Any]
             }
             for move, pdn in zip(legal, spell_moves(legal, positions, index, notation), strict=True)
         ],
-        "outcome": outcome_json(outcome),
+        "outcome": outcome_json(positions.outcome(index)),
     }
 
 

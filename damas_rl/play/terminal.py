@@ -12,7 +12,7 @@ from rich.text import Text
 from damas_env import render
 from damas_env.errors import shown
 from damas_env.game import Game
-from damas_env.notation import Move, PdnGame, result_of, write_pdn
+from damas_env.notation import Move, result_of, write_pdn
 from damas_env.termination import Outcome, Termination
 from damas_rl.console import Console
 from damas_rl.files import atomic_write, why
@@ -51,7 +51,6 @@ class TerminalGame:
     def __init__(self, game: Game, opponent: Player, adviser: Player, color: str, console: Console) -> None:
         self.game, self.opponent, self.adviser, self.color = game, opponent, adviser, color
         self._console = console
-        self._start = None if game.fen() == Game(game.rules).fen() else game.fen()
         self._flip = color == "B"
         self._ended: Outcome | None = None  # by the players, not by the rules
         self._saved: Path | None = None
@@ -281,8 +280,8 @@ class TerminalGame:
             "White": names["W"],
             "Black": names["B"],
         }
-        result = result_of(self.outcome(), self.game.rules)
-        game = PdnGame(self.game.rules, list(self.game.moves), tags, result, self._start)
+        game = self.game.pdn(tags)
+        game.result = result_of(self.outcome(), self.game.rules)  # that of a resignation or an agreement too
         try:
             atomic_write(path, [write_pdn([game]).encode()])
         except (OSError, ValueError) as error:
@@ -294,7 +293,7 @@ class TerminalGame:
     def _farewell(self) -> None:
         """Says how the game stood, and gives its moves, so that nothing is lost."""
         if self.game.moves and self._saved is None:
-            moves = write_pdn([PdnGame(self.game.rules, list(self.game.moves), {}, "*", self._start)])
+            moves = write_pdn([self.game.pdn({})])
             self._say("The moves were: " + " ".join(moves.split("\n\n", 1)[1].removesuffix("*\n").split()))
         self._say("Goodbye.")
 

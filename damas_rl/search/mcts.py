@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ class SearchConfig:
         leaves_per_tree: leaves of one tree that are evaluated together, with virtual loss in between.
     """
 
-    kind: str = "puct"
+    kind: Literal["puct", "gumbel"] = "puct"
     c_puct: float = 1.5
     fpu_reduction: float = 0.3
     noise_fraction: float = 0.25

@@ -1,18 +1,28 @@
 """One game for people and files: moves as objects or text, undo, outcome, counters, FEN."""
 
+from collections.abc import Mapping
 from operator import index as as_index
 from typing import Any
 
 import numpy as np
 
 from damas_env.errors import IllegalMoveError, InvalidMoveError, shown
-from damas_env.notation import Move, format_fen, format_move, legal_moves, parse_fen, parse_move, pieces_of
+from damas_env.notation import (
+    Move,
+    PdnGame,
+    format_fen,
+    format_move,
+    legal_moves,
+    parse_fen,
+    parse_move,
+    pieces_of,
+    result_of,
+)
 from damas_env.outcome import standing_laws
-from damas_env.position import Positions
+from damas_env.position import COLORS, Positions
+from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import RuleSet, get_rules
-from damas_env.termination import Outcome, Termination
-
-_COLORS = ("W", "B")
+from damas_env.termination import Outcome
 
 
 class Game:
@@ -31,17 +41,18 @@ class Game:
         ValueError: unknown rule set; ``FenError`` for a bad FEN.
     """
 
-    def __init__(self, rules: str | RuleSet = "cbd", fen: str | None = None) -> None:
+    def __init__(self, rules: str | RuleSet = DEFAULT_RULES, fen: str | None = None) -> None:
         self.rules = get_rules(rules)
         boards, color = parse_fen(fen, self.rules)
         self.positions = Positions.from_boards(self.rules, boards[None], np.array([color], dtype=np.int8))
         self.moves: list[Move] = []
         self._earlier: list[Positions] = []
+        self._start = fen
 
     @property
     def color(self) -> str:
         """Side to move, ``"W"`` or ``"B"``."""
-        return _COLORS[self.positions.colors[0]]
+        return COLORS[self.positions.colors[0]]
 
     @property
     def ply(self) -> int:
@@ -103,11 +114,7 @@ class Game:
 
     def outcome(self) -> Outcome | None:
         """How the game has ended, None while it goes on."""
-        termination = Termination(int(self.positions.terminations[0]))
-        if termination == Termination.NONE:
-            return None
-        winner = int(self.positions.winners()[0])
-        return Outcome(termination, None if winner < 0 else _COLORS[winner])
+        return self.positions.outcome()
 
     def counters(self) -> dict[str, dict[str, int]]:
         """The counters of the draw laws by name: ``{"plies": so far, "limit": plies that draw the game}``.
@@ -139,3 +146,16 @@ class Game:
     def san(self, move: Move, notation: str = "numeric") -> str:
         """The spelling of a legal move of the current position."""
         return format_move(move, self.positions, notation)
+
+    def pdn(self, tags: Mapping[str, str]) -> PdnGame:
+        """The game so far with a header, for :func:`~damas_env.notation.write_pdn`."""
+        outcome = self.outcome()
+        return PdnGame(
+            self.rules,
+            list(self.moves),
+            dict(tags),
+            result_of(outcome, self.rules),
+            self._start,
+            final_fen=self.fen(),
+            outcome=outcome,
+        )

@@ -16,10 +16,13 @@ from damas_env.kernel import kernel
 from damas_env.movegen import WORK, generate, play
 from damas_env.outcome import advance_counters, events_of, judge, key, standing_laws
 from damas_env.rules import EVENT_CAPTURE, EVENT_MAN_MOVE, MAX_COUNTERS, RuleSet, get_rules
-from damas_env.termination import Termination
+from damas_env.termination import Outcome, Termination
 
 THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 """Threads over which kernels split a large batch."""
+
+COLORS = ("W", "B")
+"""Letters of the colours 0 and 1."""
 
 _SMALLEST_CHUNK = 256
 
@@ -315,6 +318,18 @@ class Positions:
     def winners(self) -> np.ndarray:
         """int8[B]: colour that has won, 0 = White, 1 = Black, -1 = nobody (yet)."""
         return np.where(self.lost, 1 - self.colors, -1).astype(np.int8)
+
+    def outcome(self, game: int = 0) -> Outcome | None:
+        """How one of the games has ended, None while it goes on."""
+        termination = Termination(int(self.terminations[game]))
+        if termination == Termination.NONE:
+            return None
+        return Outcome(termination, COLORS[1 - int(self.colors[game])] if self.lost[game] else None)
+
+    def sample_legal(self, rng: np.random.Generator) -> np.ndarray:
+        """int16[B]: one legal action in each game, uniformly at random; without meaning for finished games."""
+        picks = (rng.random(len(self)) * self.counts).astype(np.intp)
+        return self.actions[np.arange(len(self)), picks]
 
     def take(self, indices: np.ndarray) -> "Positions":
         """A copy of some of the games."""

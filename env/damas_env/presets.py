@@ -266,4 +266,7 @@ RULE_SETS: dict[str, RuleSet] = {
         _AMERICAN, _RUSSIAN, _POOL, _SPANISH, _PORTUGUESE, _INTERNATIONAL, _THAI, _FILIPINO,
     )
 }  # fmt: skip
-"""Every rule set by its name; the first one is the default."""
+"""Every rule set by its name."""
+
+DEFAULT_RULES = _CBD.name
+"""The rule set where none is named."""

@@ -42,3 +42,7 @@ class Outcome:
 
     termination: Termination
     winner: str | None
+
+    def as_dict(self) -> dict[str, str | None]:
+        """Both as text: ``{"termination": "BLOCKED", "winner": "W"}``."""
+        return {"termination": self.termination.name, "winner": self.winner}

@@ -9,13 +9,15 @@ from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
 from damas_env.envs.arguments import check_choice, check_options, check_seed
-from damas_env.envs.single import COLORS, RENDER_MODES, render_positions, start_position
+from damas_env.envs.single import RENDER_MODES, render_positions, start_position
 from damas_env.observation import opposite_view, planes, planes_shape
+from damas_env.position import COLORS
+from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import RuleSet, get_rules
 from damas_env.termination import Termination
 
 
-def env(rules: str | RuleSet = "cbd", render_mode: str | None = None) -> AECEnv:
+def env(rules: str | RuleSet = DEFAULT_RULES, render_mode: str | None = None) -> AECEnv:
     """A :class:`DamasAECEnv` that insists on ``reset`` before use, as PettingZoo expects from ``env()``."""
     return wrappers.OrderEnforcingWrapper(DamasAECEnv(rules, render_mode))
 
@@ -42,7 +44,7 @@ class DamasAECEnv(AECEnv):
         "render_fps": 2,
     }
 
-    def __init__(self, rules: str | RuleSet = "cbd", render_mode: str | None = None) -> None:
+    def __init__(self, rules: str | RuleSet = DEFAULT_RULES, render_mode: str | None = None) -> None:
         super().__init__()
         self.rules = get_rules(rules)
         check_choice("render_mode", render_mode, (None, *RENDER_MODES))
@@ -99,15 +101,12 @@ class DamasAECEnv(AECEnv):
         self.positions.step(np.asarray([action]))
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
-        termination = Termination(int(self.positions.terminations[0]))
-        if termination != Termination.NONE:
-            winner = int(self.positions.winners()[0])
-            outcome = {"termination": termination.name, "winner": None if winner < 0 else COLORS[winner]}
-            truncated = termination == Termination.PLY_CAP
-            for color, name in enumerate(self.possible_agents):
-                self.rewards[name] = 0.0 if winner < 0 else 1.0 if winner == color else -1.0
+        if outcome := self.positions.outcome():
+            truncated = outcome.termination == Termination.PLY_CAP
+            for name, color in zip(self.possible_agents, COLORS, strict=True):
+                self.rewards[name] = 0.0 if outcome.winner is None else 1.0 if outcome.winner == color else -1.0
                 self.terminations[name], self.truncations[name] = not truncated, truncated
-                self.infos[name] = {"outcome": dict(outcome)}
+                self.infos[name] = {"outcome": outcome.as_dict()}
         self.agent_selection = self._to_move()
         self._accumulate_rewards()
 

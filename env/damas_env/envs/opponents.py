@@ -1,4 +1,4 @@
-"""Players that answer inside an environment, and uniform sampling of legal actions."""
+"""Players that answer inside an environment."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -36,21 +36,7 @@ class RandomOpponent:
 
     def choose(self, positions: Positions) -> Reply:
         """See :class:`Opponent`."""
-        return _Actions(sample_legal(positions, self._rng))
-
-
-def sample_legal(positions: Positions, rng: np.random.Generator) -> NDArray[np.int16]:
-    """One legal action in each game, uniformly at random.
-
-    Args:
-        positions: B unfinished games.
-        rng: draws B numbers.
-
-    Returns:
-        int16[B]; without meaning for finished games.
-    """
-    picks = (rng.random(len(positions)) * positions.counts).astype(np.intp)
-    return positions.actions[np.arange(len(positions)), picks]
+        return _Actions(positions.sample_legal(self._rng))
 
 
 def make_opponent(spec: str, rules: RuleSet, seed: int) -> Opponent:

@@ -13,11 +13,11 @@ from damas_env.envs.arguments import check_choice, check_options, check_seed
 from damas_env.envs.opponents import Opponent, make_opponent
 from damas_env.errors import IllegalActionError, OpponentError, shown
 from damas_env.observation import opposite_view, planes, planes_shape
-from damas_env.position import Positions
+from damas_env.position import COLORS, Positions
+from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import RuleSet, get_rules
 from damas_env.termination import Termination
 
-COLORS = ("W", "B")
 RENDER_MODES = ("ansi", "rgb_array")
 _AGENT_COLORS = {"white": 0, "black": 1, "random": None}
 
@@ -81,7 +81,7 @@ class DamasEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     def __init__(
         self,
-        rules: str | RuleSet = "cbd",
+        rules: str | RuleSet = DEFAULT_RULES,
         opponent: str | Opponent | None = None,
         agent_color: str | None = None,
         illegal_action: str = "raise",
@@ -215,12 +215,8 @@ class DamasEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             "to_move": COLORS[int(self.positions.colors[0])],
             "ply": int(self.positions.plies[0]),
         }
-        if self.positions.terminations[0]:
-            winner = int(self.positions.winners()[0])
-            info["outcome"] = {
-                "termination": Termination(int(self.positions.terminations[0])).name,
-                "winner": None if winner < 0 else COLORS[winner],
-            }
+        if outcome := self.positions.outcome():
+            info["outcome"] = outcome.as_dict()
         return info
 
 

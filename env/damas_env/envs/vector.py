@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from damas_env.board import GEOMETRY
 from damas_env.envs.arguments import check_choice, check_flag, check_options, check_seed, check_whole
-from damas_env.envs.opponents import sample_legal
 from damas_env.errors import shown
 from damas_env.observation import NUM_FEATURES, features, planes, planes_shape
 from damas_env.position import Positions
+from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import RuleSet, get_rules
 from damas_env.termination import Termination
 
@@ -54,7 +54,7 @@ class DamasVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
     def __init__(
         self,
         num_envs: int = 1,
-        rules: str | RuleSet = "cbd",
+        rules: str | RuleSet = DEFAULT_RULES,
         observation: str = "planes",
         masks: bool = True,
         copy: bool = True,
@@ -121,7 +121,7 @@ class DamasVectorEnv(VectorEnv[Observation, ArrayLike, NDArray[Any]]):
 
     def sample_legal(self, rng: np.random.Generator | None = None) -> NDArray[np.int16]:
         """One legal action in each game, int16[n], uniformly at random; ``rng`` defaults to ``np_random``."""
-        return sample_legal(self.positions, self.np_random if rng is None else rng)
+        return self.positions.sample_legal(self.np_random if rng is None else rng)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """bool[n, N]: which actions are legal now; always a new array."""

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from damas_env.errors import PdnError, quoted
 from damas_env.notation.squares import CORNERS
-from damas_env.presets import RULE_SETS
+from damas_env.presets import DEFAULT_RULES, RULE_SETS
 from damas_env.rules import RuleSet
 
 GAMES: Final = {
@@ -20,9 +20,6 @@ GAMES: Final = {
     40: "Frisian draughts", 41: "Spantsiretti draughts",
 }  # fmt: skip
 """The games that have a number."""
-
-DEFAULT_RULES: Final = "cbd"
-"""Rule set of a game whose file says nothing."""
 
 _RESULTS: Final = {"W": ("1-0", "2-0"), "B": ("0-1", "0-2"), None: ("1/2-1/2", "1-1")}
 WINNER_OF: Final = {result: winner for winner, results in _RESULTS.items() for result in results}

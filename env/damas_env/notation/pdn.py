@@ -10,7 +10,6 @@ import numpy as np
 from damas_env.errors import FenError, IllegalMoveError, NotationError, PdnError, quoted
 from damas_env.notation.fen import format_fen, parse_fen
 from damas_env.notation.game_types import (
-    DEFAULT_RULES,
     WINNER_OF,
     GameType,
     capture_separator,
@@ -23,7 +22,8 @@ from damas_env.notation.game_types import (
 from damas_env.notation.moves import Move, parse_move
 from damas_env.notation.pdn_text import Item, RawGame, split_games
 from damas_env.position import Positions
-from damas_env.rules import RuleSet, get_rules
+from damas_env.presets import DEFAULT_RULES, RULE_SETS
+from damas_env.rules import RuleSet
 from damas_env.termination import Outcome, Termination
 
 _SHOWN = 80
@@ -124,7 +124,7 @@ def _read_game(raw: RawGame, rules: RuleSet | None) -> PdnGame:
         try:
             rules = rules_of(raw.tags)
         except PdnError as error:
-            return _unread(raw, get_rules(DEFAULT_RULES), PdnIssue(raw.line, 0, "", str(error)))
+            return _unread(raw, RULE_SETS[DEFAULT_RULES], PdnIssue(raw.line, 0, "", str(error)))
     tag = raw.tags.get("GameType")
     stated = parse_game_type(tag) if tag is not None else None
     readings = _readings(raw, stated, rules)
@@ -246,7 +246,7 @@ def _replay(raw: RawGame, rules: RuleSet, reading: _Reading) -> PdnGame:
     if game.error is None and raw.error:
         game.error = PdnIssue(raw.error.line, len(game.moves) + 1, raw.error.text, raw.error.reason)
     game.final_fen = format_fen(positions.boards[0], int(positions.colors[0]), rules)
-    game.outcome = _outcome(positions)
+    game.outcome = positions.outcome()
     game.notes += remarks.sentences()
     if over:
         game.notes.append(f"the rules {rules.name!r} end the game ({over}), but it goes on")
@@ -299,10 +299,3 @@ def afresh(positions: Positions) -> Positions:
     if positions.terminations[0] and not positions.lost[0]:
         return Positions.from_boards(positions.rules, positions.boards, positions.colors)
     return positions
-
-
-def _outcome(positions: Positions) -> Outcome | None:
-    if not positions.terminations[0]:
-        return None
-    winner = int(positions.winners()[0])
-    return Outcome(Termination(int(positions.terminations[0])), None if winner < 0 else "WB"[winner])
