@@ -4,7 +4,8 @@
 
 The positions are the start and positions after 4 to 40 random plies of games that go on, always the same ones; each
 is searched by itself on one thread, with an empty table, as time limits do it: late moves less deep. Time is wall
-time, so the machine should be idle.
+time, so the machine should be idle. A search that has proven a win or a loss ends there, whatever time is left: such
+positions are counted, and depths are those of the others.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from common import save
 from damas_env.position import Positions
 from damas_env.rules import RuleSet, get_rules
 from damas_rl.search.alphabeta import AlphaBeta, Limits
+from damas_rl.search.transpositions import PROVEN
 
 UNLIMITED = Limits.LARGEST["nodes"]
 
@@ -36,9 +38,9 @@ def sample(rules: RuleSet, count: int) -> Positions:
     return positions.take(chosen)
 
 
-def search_each(positions: Positions, limits: Limits) -> tuple[list[int], list[int], list[float]]:
-    """(nodes, depths, seconds) of the searches of all games, each by itself with an empty table."""
-    nodes, depths, seconds = [], [], []
+def search_each(positions: Positions, limits: Limits) -> tuple[list[int], list[int], list[bool], list[float]]:
+    """(nodes, depths, proven, seconds) of the searches of all games, each by itself with an empty table."""
+    nodes, depths, proven, seconds = [], [], [], []
     for game in range(len(positions)):
         search, one = AlphaBeta(positions.rules, limits), positions.take(np.array([game]))
         started = time.perf_counter()
@@ -46,7 +48,8 @@ def search_each(positions: Positions, limits: Limits) -> tuple[list[int], list[i
         seconds.append(time.perf_counter() - started)
         nodes.append(int(result.nodes[0]))
         depths.append(int(result.depths[0]))
-    return nodes, depths, seconds
+        proven.append(bool(abs(result.scores[0]) >= PROVEN))
+    return nodes, depths, proven, seconds
 
 
 def main() -> None:
@@ -64,24 +67,28 @@ def main() -> None:
     search_each(positions.take(np.array([0])), Limits(ms=20))  # loads the kernels
 
     figures: dict[str, list[dict[str, float]]] = {"in_time": [], "to_depth": []}
-    print(f"rules {rules.name}; {len(positions)} positions, one thread")
-    print(f"{'limit':<12}{'nodes/s':>14}{'depth: start':>14}{'median':>8}{'least':>8}{'most':>8}")
+    print(f"rules {rules.name}; {len(positions)} positions, one thread\n")
+    print("| time | nodes per second | depth: start | median | least | most | proven |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
     for limit in [*arguments.ms, *([10_000] if arguments.long else [])]:
-        nodes, depths, seconds = search_each(positions, Limits(ms=limit))
+        nodes, depths, proven, seconds = search_each(positions, Limits(ms=limit))
+        unsettled = [depth for depth, settled in zip(depths, proven, strict=True) if not settled]
         row = {
             "ms": limit, "nodes_per_second": sum(nodes) / sum(seconds), "start": depths[0],
-            "median": statistics.median(depths), "least": min(depths), "most": max(depths),
+            "median": statistics.median(unsettled), "least": min(unsettled), "most": max(unsettled),
+            "proven": sum(proven),
         }  # fmt: skip
         figures["in_time"].append(row)
         print(
-            f"{f'{limit} ms':<12}{row['nodes_per_second']:>14,.0f}{row['start']:>14}{row['median']:>8}"
-            f"{row['least']:>8}{row['most']:>8}",
+            f"| {limit / 1000:g} s | {row['nodes_per_second']:,.0f} | {row['start']} | {row['median']:g} | "
+            f"{row['least']} | {row['most']} | {row['proven']} |",
             flush=True,
         )
     if arguments.depths:
-        print(f"{'depth':<12}{'start':>14}{'median':>14}{'most':>14}   reached within {arguments.cap_ms} ms")
+        print(f"\n| depth | time: start | median | most | done within {arguments.cap_ms / 1000:g} s |")
+        print("| --- | --- | --- | --- | --- |")
     for depth in arguments.depths:
-        _, depths, times = search_each(positions, Limits(depth=depth, nodes=UNLIMITED, ms=arguments.cap_ms))
+        _, depths, _, times = search_each(positions, Limits(depth=depth, nodes=UNLIMITED, ms=arguments.cap_ms))
         reached = sum(took * 1000 < arguments.cap_ms and found > 0 for took, found in zip(times, depths, strict=True))
         row = {
             "depth": depth, "start_seconds": times[0], "median_seconds": statistics.median(times),
@@ -89,8 +96,8 @@ def main() -> None:
         }  # fmt: skip
         figures["to_depth"].append(row)
         print(
-            f"{depth:<12}{times[0]:>12.3f} s{row['median_seconds']:>12.3f} s{row['most_seconds']:>12.3f} s   "
-            f"{reached} of {len(positions)}",
+            f"| {depth} | {times[0]:.3f} s | {row['median_seconds']:.3f} s | {row['most_seconds']:.3f} s | "
+            f"{reached} of {len(positions)} |",
             flush=True,
         )
     save(arguments.json, figures)

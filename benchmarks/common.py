@@ -4,7 +4,7 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +40,12 @@ def save(path: Path | None, figures: dict[str, Any]) -> None:
 class Peer:
     """A program that reads tasks line by line and answers each with one line of numbers."""
 
-    def __init__(self, command: Sequence[str | Path]) -> None:
+    def __init__(self, command: Sequence[str | Path | int], variables: Mapping[str, str] | None = None) -> None:
+        """Starts it, with ``variables`` added to the environment."""
         self.process = subprocess.Popen(
-            [str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+            [str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env=os.environ | (variables or {}),
+        )  # fmt: skip
 
     def ask(self, task: str) -> list[float]:
         """Sends one task and waits for its answer."""

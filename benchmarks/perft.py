@@ -78,11 +78,12 @@ def main() -> None:
     ratios = {f"damas / C, {name}": medians[f"damas, {name}"] / medians[f"C, {name}"] for name in tasks}
     if library:
         ratios["damas / py-draughts, start"] = medians["damas, start"] / medians["py-draughts, start"]
-    print(f"leaves per second, median (lowest to highest) of {arguments.rounds} rounds; kings: {KINGS}")
+    print(f"position with kings: {KINGS}\n")
+    print(f"| leaves per second | median of {arguments.rounds} rounds | lowest | highest |\n| --- | --- | --- | --- |")
     for name, values in rates.items():
-        print(f"{name:<20}{medians[name]:>16,.0f}  ({min(values):,.0f} to {max(values):,.0f})")
+        print(f"| {name} | {medians[name]:,.0f} | {min(values):,.0f} | {max(values):,.0f} |")
     for name, ratio in ratios.items():
-        print(f"{name:<28}{ratio:>8.2f}")
+        print(f"| **{name}** | **{ratio:.2f}** | | |")
     depths = {name: depth for name, (_, depth) in tasks.items()} | {"py-draughts": arguments.peer_depth}
     save(arguments.json, {"depths": depths, "leaves": counts, "rates": rates, "medians": medians, "ratios": ratios})
 

@@ -1,10 +1,10 @@
-"""Takes all figures of docs/performance.md, one benchmark after the other, in at most eight minutes on an idle machine.
+"""Takes all figures of docs/performance.md, one benchmark after the other, in about twelve minutes on an idle machine.
 
     python benchmarks/run_all.py --out DIR [--peers peers/bin/python] [--long | --tiny]
 
 Writes DIR/performance.json (machine, date, commands, figures) and DIR/performance.md (what the benchmarks printed, as
-a Markdown fragment). --peers adds the comparisons with other libraries (see peers.py); --long adds 10 s searches of
-alpha-beta, 200 s more; --tiny tries everything out in seconds and measures nothing.
+Markdown to be pasted there). --peers adds the comparisons with other libraries (see peers.py); --long adds 10 s
+searches of alpha-beta, 200 s more; --tiny tries everything out in seconds and measures nothing.
 """
 
 import argparse
@@ -24,6 +24,9 @@ SETTINGS: dict[str, list[str]] = {
     "search": ["--seconds", "6"],
     "alphabeta": [],
     "startup": [],
+    "side_by_side": ["--seconds", "15"],
+    "inference": ["--networks", "resmlp:256x1", "resconv:32x4", "--batches", "1", "64", "256", "1024"],
+    "soak": ["--minutes", "1"],
 }
 TINY: dict[str, list[str]] = {
     "perft": ["--rounds", "1", "--depth", "6", "--kings-depth", "3", "--peer-depth", "3"],
@@ -31,8 +34,11 @@ TINY: dict[str, list[str]] = {
     "search": ["--games", "8", "--simulations", "8", "--seconds", "0.1", "--selfplay-games", "8", "--networks", "tiny"],
     "alphabeta": ["--positions", "2", "--ms", "5", "--depths", "3"],
     "startup": ["--runs", "1"],
+    "side_by_side": ["--games", "8", "--simulations", "4", "--seconds", "0.1"],
+    "inference": ["--networks", "resmlp:16x1", "--batches", "1", "8", "--seconds", "0.02"],
+    "soak": ["--minutes", "0.05", "--games", "16", "--simulations", "4"],
 }
-WITH_PEERS = ("perft", "vector_env")
+WITH_PEERS = ("perft", "vector_env", "side_by_side")
 
 
 def main() -> int:
@@ -69,7 +75,7 @@ def main() -> int:
         if done.returncode:
             failed.append(name)
             continue
-        lines += ["", f"`{shown}` (commit {commit}, load before {load:.1f})", "", "```", done.stdout.rstrip(), "```"]
+        lines += ["", f"`{shown}` (commit {commit}, load before {load:.1f})", "", done.stdout.rstrip()]
         results["benchmarks"][name] = {  # type: ignore[index]
             "command": shown,
             "commit": commit,

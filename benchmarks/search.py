@@ -69,13 +69,15 @@ def simulations_per_second(rules: RuleSet, config: SearchConfig, games: int, sim
 
 def search_table(rules: RuleSet, games: list[int], simulations: list[int]) -> list[dict[str, Any]]:
     rows = []
-    print(f"rules {rules.name}; simulations per second of one core, network free of charge")
-    print(f"{'root':<8}{'leaves':>8}{'games':>8}" + "".join(f"{f'{count} sims':>16}" for count in simulations))
+    print(f"rules {rules.name}; simulations per second of one core, network free of charge\n")
+    columns = " | ".join(f"{count} simulations" for count in simulations)
+    print(f"| root | leaves of a tree at once | games | {columns} |")
+    print(f"|{' --- |' * (3 + len(simulations))}")
     for kind, leaves, sizes in (("puct", 1, games), ("gumbel", 1, games), ("puct", 8, [1])):
         config = SearchConfig(kind=kind, leaves_per_tree=leaves)
         for size in sizes:
             cells = [simulations_per_second(rules, config, size, count) for count in simulations]
-            print(f"{kind:<8}{leaves:>8}{size:>8}" + "".join(f"{cell:>16,.0f}" for cell in cells), flush=True)
+            print(f"| {kind} | {leaves} | {size:,} | {' | '.join(f'{cell:,.0f}' for cell in cells)} |", flush=True)
             rows.append({"root": kind, "leaves": leaves, "games": size, "simulations_per_second": cells})
     return rows
 
@@ -87,9 +89,10 @@ def self_play_table(
     batch = settings.games // settings.groups
     print(
         f"\nself-play: {settings.games} games in {settings.groups} groups, {settings.simulations} simulations, "
-        f"{settings.threads} threads"
+        f"{settings.threads} threads\n"
     )
-    print(f"{'network':<10}{'device':>8}{'root':>8}{'raw evals/s':>14}{'self-play':>12}{'ratio':>8}{'batch fill':>12}")
+    print("| network | device | root | raw | self-play | ratio | batch fill |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
     for name in networks:
         network = build_network(parse_network(name), rules)
         evaluator = Evaluator(network)
@@ -108,8 +111,8 @@ def self_play_table(
             floor = (raw[-2] + raw[-1]) / 2  # just before and just after
             reached = stats["evaluations_per_second"]
             print(
-                f"{name:<10}{evaluator.device.type:>8}{kind:>8}{floor:>14,.0f}{reached:>12,.0f}"
-                f"{reached / floor:>8.2f}{stats['batch_fill']:>12.2f}",
+                f"| {name} | {evaluator.device.type} | {kind} | {floor:,.0f} | {reached:,.0f} | "
+                f"**{reached / floor:.2f}** | {stats['batch_fill']:.2f} |",
                 flush=True,
             )
             row = {"network": name, "root": kind, "raw": floor, "self_play": reached, "ratio": reached / floor}

@@ -81,16 +81,16 @@ def main() -> None:
         "warm": {},
         "together": {},
     }
-    print(f"first move: {figures['first_move']['import_to_move']:.2f} s from import, "
-          f"{figures['first_move']['process']:.2f} s for the process")  # fmt: skip
-    for name, line, text in (("damas perft", PERFT, ""), ("damas play", PLAY, "quit\n")):
+    print("| | empty cache | filled cache |\n| --- | --- | --- |")
+    print(f"| import to first move (whole process) | | {figures['first_move']['import_to_move']:.2f} s "
+          f"({figures['first_move']['process']:.2f} s) |")  # fmt: skip
+    for name, line, text in (("`damas perft --depth 6`", PERFT, ""), ("`damas play`, one move", PLAY, "quit\n")):
         with tempfile.TemporaryDirectory() as cache:
             figures["cold"][name], _ = timed(line, cache, text)
             figures["warm"][name], _ = timed(line, cache, text)
-        print(f"{name}: {figures['cold'][name]:.1f} s with an empty cache, {figures['warm'][name]:.2f} s after",
-              flush=True)  # fmt: skip
+        print(f"| {name} | {figures['cold'][name]:.1f} s | {figures['warm'][name]:.2f} s |", flush=True)
     figures["together"] = together(2)
-    print(f"two at once with an empty cache: {figures['together']['seconds']:.1f} s, both right")
+    print(f"| two `damas perft` started together | {figures['together']['seconds']:.1f} s, both counted right | |")
     save(arguments.json, figures)
 
 
