@@ -1,10 +1,12 @@
 """Takes all figures of docs/performance.md, one benchmark after the other, in about twelve minutes on an idle machine.
 
-    python benchmarks/run_all.py --out DIR [--peers peers/bin/python] [--long | --tiny]
+    python benchmarks/run_all.py --out DIR [--peers peers/bin/python] [--long | --tiny] [--paste docs/performance.md]
 
-Writes DIR/performance.json (machine, date, commands, figures) and DIR/performance.md (what the benchmarks printed, as
-Markdown to be pasted there). --peers adds the comparisons with other libraries (see peers.py); --long adds 10 s
-searches of alpha-beta, 200 s more; --tiny tries everything out in seconds and measures nothing.
+Writes DIR/performance.json (machine, date, commands, figures) and DIR/performance.md (what the benchmarks printed, in
+Markdown). --paste puts the same in place of what stands between ``<!-- NAME -->`` and ``<!-- end -->`` in a page, for
+each benchmark and for ``machine``; what the page says about the figures is to be read again after that. --peers adds
+the comparisons with other libraries (see peers.py); --long adds 10 s searches of alpha-beta, 200 s more; --tiny tries
+everything out in seconds and measures nothing.
 """
 
 import argparse
@@ -22,16 +24,18 @@ SETTINGS: dict[str, list[str]] = {
     "perft": ["--rounds", "7"],
     "vector_env": ["--seconds", "0.5", "--sizes", "1", "16", "256", "1024", "4096", "16384", "65536"],
     "search": ["--seconds", "6"],
+    "search_parts": [],
     "alphabeta": [],
     "startup": [],
     "side_by_side": ["--seconds", "15"],
-    "inference": ["--networks", "resmlp:256x1", "resconv:32x4", "--batches", "1", "64", "256", "1024"],
+    "inference": ["--networks", "resmlp:256x1", "resconv:32x4"],
     "soak": ["--minutes", "1"],
 }
 TINY: dict[str, list[str]] = {
     "perft": ["--rounds", "1", "--depth", "6", "--kings-depth", "3", "--peer-depth", "3"],
     "vector_env": ["--seconds", "0.02", "--sizes", "1", "64", "--rounds", "1"],
     "search": ["--games", "8", "--simulations", "8", "--seconds", "0.1", "--selfplay-games", "8", "--networks", "tiny"],
+    "search_parts": ["--games", "4", "--simulations", "8"],
     "alphabeta": ["--positions", "2", "--ms", "5", "--depths", "3"],
     "startup": ["--runs", "1"],
     "side_by_side": ["--games", "8", "--simulations", "4", "--seconds", "0.1"],
@@ -46,6 +50,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="folder for the results")
     parser.add_argument("--peers", type=Path, help="Python with benchmarks/peers.txt")
     parser.add_argument("--only", nargs="+", choices=list(SETTINGS), default=list(SETTINGS), help="some benchmarks")
+    parser.add_argument("--paste", type=Path, help="page that receives the tables")
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--long", action="store_true", help="adds 10 s searches")
     length.add_argument("--tiny", action="store_true", help="tries everything out")
@@ -54,8 +59,8 @@ def main() -> int:
     started = time.monotonic()
     date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
     results: dict[str, object] = {"date": date, "machine": machine(), "benchmarks": {}}
-    lines = [f"Taken {date}.", ""]
-    lines += [f"* {name}: {value}" for name, value in machine().items()]
+    words = ", ".join(f"{name} {value}" for name, value in machine().items())
+    texts = {"machine": f"Taken {date}; {words}."}
     failed = []
     for name in arguments.only:
         options = list((TINY if arguments.tiny else SETTINGS)[name])
@@ -75,7 +80,7 @@ def main() -> int:
         if done.returncode:
             failed.append(name)
             continue
-        lines += ["", f"`{shown}` (commit {commit}, load before {load:.1f})", "", done.stdout.rstrip()]
+        texts[name] = f"`{shown}` (commit {commit}, load before {load:.1f}):\n\n{done.stdout.rstrip()}"
         results["benchmarks"][name] = {  # type: ignore[index]
             "command": shown,
             "commit": commit,
@@ -87,11 +92,25 @@ def main() -> int:
         file.unlink()
         # What has been measured is kept even if a later benchmark is interrupted.
         (arguments.out / "performance.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-        (arguments.out / "performance.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (arguments.out / "performance.md").write_text("\n\n".join(texts.values()) + "\n", encoding="utf-8")
     print(f"{time.monotonic() - started:.0f} s; results in {arguments.out}")
+    if arguments.paste:
+        page = arguments.paste.read_text(encoding="utf-8")
+        for name, text in texts.items():
+            page = pasted(page, name, text)
+        arguments.paste.write_text(page, encoding="utf-8")
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
     return int(bool(failed))
+
+
+def pasted(page: str, name: str, text: str) -> str:
+    """The page with ``text`` in place of what stands between the marks of a benchmark."""
+    before, found, rest = page.partition(f"<!-- {name} -->\n")
+    _, closed, after = rest.partition("<!-- end -->")
+    if not found or not closed:
+        raise SystemExit(f"The page has no place for {name}: <!-- {name} --> and <!-- end --> on lines of their own.")
+    return f"{before}{found}{text}\n{closed}{after}"
 
 
 def git(*words: str) -> str:
