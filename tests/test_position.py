@@ -104,6 +104,13 @@ def test_a_full_history_forgets_the_oldest_position(monkeypatch: pytest.MonkeyPa
     assert seen == [0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1]
 
 
+def test_rewards_are_those_of_the_side_to_move() -> None:
+    for fen, rewards, winner in (("W:W22:B18", -1, 0), ("B:W22:B18", -1, 1), ("W:W22,26:B18,1", 0, -1)):
+        game = Game("cbd", fen)
+        game.push(game.legal_moves()[0])
+        assert (game.positions.rewards()[0], game.positions.winners()[0]) == (rewards, winner)
+
+
 def test_a_reset_game_is_a_fresh_one() -> None:
     game = Game("cbd", "W:WK21:BK12")
     for move in ["21-25", "12-16", "25-21", "16-12", "21-25"]:
