@@ -212,6 +212,22 @@ def with_counters(fen: str, **counters: int) -> Positions:
     return positions
 
 
+@pytest.mark.parametrize("depth", [6, 7, 8])
+def test_the_table_changes_no_score(depth: int) -> None:
+    """A table of one bucket forgets nearly everything, a large one nothing."""
+    rng = np.random.default_rng(depth)
+    for positions in (
+        set_ups(rng, CBD, 150, 3, 0.5),
+        play_on(Positions.initial(CBD, 60), rng.integers(20, 60, size=60), rng),
+    ):
+        scores = []
+        for buckets in (1, 1 << 16):
+            searcher = AlphaBeta(CBD, Limits(depth=depth))
+            searcher._buckets = buckets
+            scores.append(searcher.search(positions, np.zeros(len(positions), dtype=np.uint64)).scores)
+        np.testing.assert_array_equal(*scores)
+
+
 def test_captures_beyond_the_horizon_count() -> None:
     """White can have a king taken with the very ply that draws; the horizon lies before it."""
     fen = "W:WK29,K30:BK1,K2"
