@@ -228,10 +228,14 @@ def test_the_table_changes_no_score(depth: int) -> None:
         np.testing.assert_array_equal(*scores)
 
 
-def test_captures_beyond_the_horizon_count() -> None:
+@pytest.mark.parametrize("limit", ["of a counter", "of the game"])
+def test_captures_beyond_the_horizon_count(limit: str) -> None:
     """White can have a king taken with the very ply that draws; the horizon lies before it."""
     fen = "W:WK29,K30:BK1,K2"
     early, late = at(fen), with_counters(fen, ending=8)
+    if limit == "of the game":
+        early, late = (at(fen, replace(CBD, name="capped", ply_cap=90)) for _ in range(2))
+        late.plies[0] = 88
     values = [int(negamax(one, 1)[0][0]) for one in (early, late)]
     assert values[0] < values[1] == 0
     assert [int(search(one, depth=1).scores[0]) for one in (early, late)] == values
