@@ -228,6 +228,12 @@ def test_the_table_changes_no_score(depth: int) -> None:
         np.testing.assert_array_equal(*scores)
 
 
+def test_the_table_keeps_the_distance_of_a_loss() -> None:
+    """White has lost in eight plies, also where positions are met again at another ply."""
+    positions = at("W:W16,20,26:BK6,K9,K25").take(np.zeros(8, dtype=int))
+    assert (search(positions, depth=8).scores == 8 - WON).all()
+
+
 @pytest.mark.parametrize("limit", ["of a counter", "of the game"])
 def test_captures_beyond_the_horizon_count(limit: str) -> None:
     """White can have a king taken with the very ply that draws; the horizon lies before it."""
