@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from damas_env.kernel import _CacheFile
+
 MODULE = """
 from typing import NamedTuple
 
@@ -49,3 +51,33 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path) -> None:
     index.write_bytes(index.read_bytes()[:-20])
     assert run(tmp_path, "Pair", 1) == "7 0"
     assert run(tmp_path, "Pair", 1) == "7 1"
+
+
+def test_signatures_that_are_saved_at_the_same_time_stay_apart(tmp_path: Path, monkeypatch) -> None:
+    """Two processes have seen an empty index; one saves in the midst of the other's saving."""
+    one, other, later = (_CacheFile(str(tmp_path), "kernel", "stamp") for _ in range(3))
+    for cache in (one, other):
+        monkeypatch.setattr(cache, "_load_index", dict)
+    write = one._save_data
+
+    def write_after_the_other(name: str, data: str) -> None:
+        other.save("float64", "code for float64")
+        write(name, data)
+
+    monkeypatch.setattr(one, "_save_data", write_after_the_other)
+    one.save("int64", "code for int64")
+    found = {key: later.load(key) for key in ("int64", "float64")}
+    assert any(found.values())
+    assert all(code in (None, f"code for {key}") for key, code in found.items())
+    for key in found:
+        later.save(key, f"code for {key}")
+    assert [later.load(key) for key in found] == ["code for int64", "code for float64"]
+
+
+def test_a_new_version_removes_the_files_of_the_old_one(tmp_path: Path) -> None:
+    for stamp in ("old", "new"):
+        for key in (1, 2, 3):
+            _CacheFile(str(tmp_path), "kernel", stamp).save(key, stamp)
+    assert len(list(tmp_path.glob("*.nbc"))) == 3
+    assert [_CacheFile(str(tmp_path), "kernel", "new").load(key) for key in (1, 2, 3)] == ["new"] * 3
+    assert _CacheFile(str(tmp_path), "kernel", "old").load(1) is None

@@ -5,6 +5,7 @@ Numba therefore compiles one version of each kernel for each rule set, LLVM fold
 rule set pays nothing for the rules of another one. The types pickle, so every version is cached on disk.
 """
 
+import glob
 import hashlib
 from collections.abc import Callable
 from functools import cache
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from numba import njit, types
+from numba.core.caching import IndexDataCacheFile
 from numba.extending import NativeValue, intrinsic, models, register_model, typeof_impl, unbox
 
 _RULES_FOLDER = Path(__file__).parent
@@ -40,26 +42,45 @@ def kernel(function: Callable[..., Any]) -> Any:
     """
     dispatcher = njit(cache=True, nogil=True, error_model="numpy")(function)
     folders = {_RULES_FOLDER, Path(function.__code__.co_filename).parent}
-    cached = dispatcher._cache._cache_file
-    cached._source_stamp = "".join(_sources_digest(folder) for folder in sorted(folders))
-    cached._load_index = _readable(cached._load_index)
+    stamp = "".join(_sources_digest(folder) for folder in sorted(folders))
+    cache = dispatcher._cache
+    cache._cache_file = _CacheFile(cache._cache_path, cache._cache_file._index_name.removesuffix(".nbi"), stamp)
     return dispatcher
 
 
-def _readable(load_index: Callable[[], dict[Any, Any]]) -> Callable[[], dict[Any, Any]]:
-    """Reads the index of a cache, as an empty one if it cannot be read.
+class _CacheFile(IndexDataCacheFile):
+    """The cache of one kernel, where several processes may compile at once and versions follow each other.
 
-    Numba unpickles an index before it looks at the stamp; one that an earlier version of a program has left may name
-    classes that are gone.
+    Numba numbers its data files. Two processes that save different signatures at the same time can choose one number
+    for both, and the index then leads to the code of the other signature. Here a file is named after all that decides
+    its content, and written before the index knows it.
     """
 
-    def load() -> dict[Any, Any]:
+    def __init__(self, path: str, base: str, stamp: str) -> None:
+        super().__init__(path, base, stamp)
+        self._base = base
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keeps the code of a signature. The files of earlier versions go when the first one of a new version comes."""
+        name = f"{self._base}.{hashlib.sha256(repr((self._source_stamp, key)).encode()).hexdigest()[:24]}.nbc"
+        self._save_data(name, data)
+        overloads = self._load_index()
+        if not overloads:
+            for old in Path(self._cache_path).glob(f"{glob.escape(self._base)}.*.nbc"):
+                if old.name != name:
+                    old.unlink(missing_ok=True)
+        self._save_index({**overloads, key: name})
+
+    def _load_index(self) -> dict[Any, str]:
+        """The index, empty if it cannot be read.
+
+        Numba unpickles an index before it looks at the stamp; one that an earlier version of a program has left may
+        name classes that are gone.
+        """
         try:
-            return load_index()
+            return dict(super()._load_index())
         except Exception:  # whatever unpickling raises
             return {}
-
-    return load
 
 
 class Spec:
