@@ -3,9 +3,9 @@
     python benchmarks/inference.py [--networks resmlp:256x1 resconv:32x4] [--batches 1 64 256 1024] [--rules cbd]
 
 "torch" is what damas-rl does, in each precision (auto is marked); "compiled" is torch.compile. With the packages of
-benchmarks/inference.txt, ONNX Runtime and OpenVINO take part. One call on each core at once, as in self-play, so the
-rates of all threads are added up. The time is that which the threads spent computing (CPU) or that on the clock (GPU):
-other programs on the machine hardly count. "differs" is the largest difference of a value to that in float32.
+benchmarks/inference.txt, ONNX Runtime and OpenVINO take part. One call on each core at once, as in self-play. The time
+is that which all threads of the process spent computing, for each core (CPU), or that on the clock (GPU): other
+programs on the machine hardly count. "differs" is the largest difference of a value to that in float32.
 
 There is no batch norm to fuse and no layout to choose: layers are norms of single vectors and matrix products over
 them, with the channels last.
@@ -40,16 +40,23 @@ def middle_games(rules: RuleSet, count: int) -> Positions:
     return positions
 
 
-def rate(evaluate: Evaluate, positions: Positions, seconds: float, device: torch.device) -> float:
-    """Evaluations per second of the calling thread."""
+def rate(evaluate: Evaluate, positions: Positions, seconds: float, threads: int, device: torch.device) -> float:
+    """Evaluations per second of ``threads`` threads that call at once, threads of the library's own included."""
     boards, scalars = positions.boards, features(positions)
-    clock = time.thread_time if device.type == "cpu" else time.perf_counter
-    evaluate(boards, scalars)
-    calls, started = 0, clock()
-    while clock() - started < seconds:
-        evaluate(boards, scalars)
-        calls += 1
-    return calls * len(positions) / (clock() - started)
+
+    def calls(until: float) -> int:
+        done = 0
+        while not done or time.perf_counter() < until:
+            evaluate(boards, scalars)
+            done += 1
+        return done
+
+    clock, cores = (time.process_time, threads) if device.type == "cpu" else (time.perf_counter, 1)
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(calls, [0.0] * threads))  # to warm up
+        started, until = clock(), time.perf_counter() + seconds
+        done = sum(pool.map(calls, [until] * threads))
+        return done * len(positions) * cores / (clock() - started)
 
 
 def operations(net: PolicyValueNet) -> int:
@@ -137,7 +144,8 @@ def openvino(net: PolicyValueNet, precision: str) -> Evaluate:
 
     model, unpack = exported(net)
     settings = {"INFERENCE_PRECISION_HINT": precision, "INFERENCE_NUM_THREADS": THREADS, "NUM_STREAMS": THREADS}
-    compiled, local = ov.Core().compile_model(model, b"", "CPU", settings), threading.local()
+    core, local = ov.Core(), threading.local()
+    compiled = core.compile_model(core.read_model(model), "CPU", settings)
 
     def evaluate(boards: np.ndarray, scalars: np.ndarray) -> tuple[np.ndarray, ...]:
         if not hasattr(local, "request"):
@@ -194,11 +202,10 @@ def main() -> None:
         exact = Evaluator(net, "cpu", "float32").evaluate(sample.boards, features(sample))[1]
         for way, evaluate in ways(net, arguments.device):
             difference = float(np.abs(evaluate(sample.boards, features(sample))[1] - exact).max())
-            rates = []
-            with ThreadPoolExecutor(threads) as pool:
-                for size in arguments.batches:
-                    task = evaluate, middle_games(rules, size), arguments.seconds, device
-                    rates.append(sum(job.result() for job in [pool.submit(rate, *task) for _ in range(threads)]))
+            rates = [
+                rate(evaluate, middle_games(rules, size), arguments.seconds, threads, device)
+                for size in arguments.batches
+            ]
             cells = " | ".join(f"{value:,.0f}" for value in rates)
             print(f"| {way} | {cells} | {max(rates) * cost / 1e9:.0f} | {difference:.1e} |", flush=True)
             row = {"network": name, "parameters": parameters, "operations": cost, "way": way, "rates": rates}

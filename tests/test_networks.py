@@ -106,6 +106,20 @@ def test_bfloat16_is_close(kind):
     assert 0 < np.abs(rounded[1] - exact[1]).max() < 0.1
 
 
+@pytest.mark.parametrize(("precision", "computed"), [("bfloat16", [1, 16, 32, 48, 48]), ("float32", None)])
+def test_bfloat16_fills_batches_up(precision, computed):
+    evaluator, positions = Evaluator(stirred("resmlp"), "cpu", precision), random_positions(CBD, 48)
+    boards, scalars = positions.boards, features(positions)
+    whole, seen, sizes = evaluator.evaluate(boards, scalars), [], [1, 16, 17, 33, 40]
+    evaluator._net.register_forward_pre_hook(lambda net, inputs: seen.append(len(inputs[0])))
+    for size in sizes:
+        outputs = evaluator.evaluate(boards[:size], scalars[:size])
+        for part, array in zip(outputs, whole, strict=True):
+            assert part.shape == array[:size].shape and part.flags.c_contiguous
+            np.testing.assert_allclose(part, array[:size], rtol=0.05, atol=0.05)
+    assert seen == (computed or sizes)
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("kind", KINDS)
 def test_gpu_agrees_with_cpu_from_several_threads(kind):
