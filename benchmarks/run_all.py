@@ -27,7 +27,7 @@ SETTINGS: dict[str, list[str]] = {
     "search_parts": [],
     "alphabeta": [],
     "startup": [],
-    "side_by_side": ["--seconds", "15"],
+    "side_by_side": ["--seconds", "10"],
     "inference": ["--networks", "resmlp:256x1", "resconv:32x4"],
     "soak": ["--minutes", "1"],
 }
