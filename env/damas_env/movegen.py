@@ -384,7 +384,7 @@ def captures(spec, own_men, own_kings, other_men, other_kings, work):
 
 
 @kernel
-def _king_targets(spec, square, occupied):
+def king_targets(spec, square, occupied):
     """Squares that a king on bit ``square`` reaches without capturing."""
     targets = _ZERO
     if flags_of(spec) & FLYING_KINGS:
@@ -434,7 +434,7 @@ def generate(spec, own_men, own_kings, other_men, other_kings, work):
                     moves[count] = pack(spec, square, lowest(landing), _ZERO, landing & top != _ZERO)
                     count += 1
             continue
-        targets = _king_targets(spec, square, occupied)
+        targets = king_targets(spec, square, occupied)
         while targets != _ZERO:
             target = lowest(targets)
             targets &= targets - _ONE
@@ -457,7 +457,7 @@ def count_moves(spec, own_men, own_kings, other_men, other_kings, work):
     while movers != _ZERO:
         square = lowest(movers)
         movers &= movers - _ONE
-        count += popcount(_king_targets(spec, square, occupied))
+        count += popcount(king_targets(spec, square, occupied))
     return count
 
 

@@ -1,0 +1,154 @@
+"""``damas tablebase``: builds exact endgames, counts them, and says what they know of a position."""
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from damas_env.game import Game
+from damas_env.position import Positions
+from damas_env.rules import RuleSet, get_rules
+from damas_rl.cli.common import (
+    CommandError,
+    add_json,
+    add_position,
+    add_rules,
+    print_json,
+    progress_bar,
+    show,
+    whole_number,
+)
+from damas_rl.tablebase import Tablebase, default_path
+from damas_rl.tablebase.index import MOST_PIECES, Slice
+
+
+def register(subparsers: Any) -> None:
+    """Adds the subcommands."""
+    parser = subparsers.add_parser(
+        "tablebase",
+        help="exact endgames: build, stats, probe",
+        description="Win, draw or loss of every position of few pieces. Draw laws are left out.",
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    build = commands.add_parser(
+        "build", help="compute a table and keep it", description="Computes a table and keeps it."
+    )
+    add_rules(build)
+    _add_pieces(build)
+    add_json(build)
+    build.set_defaults(run=_build)
+    stats = commands.add_parser(
+        "stats",
+        help="wins, draws and losses of each material balance",
+        description="Counts wins, draws and losses: White to move, results for White, draw laws left out.",
+    )
+    add_rules(stats)
+    _add_pieces(stats)
+    add_json(stats)
+    stats.set_defaults(run=_stats)
+    probe = commands.add_parser(
+        "probe",
+        help="the result of a position and of each move",
+        description="The result of a position and of each move.",
+    )
+    add_position(probe)
+    add_json(probe)
+    probe.set_defaults(run=_probe)
+
+
+def _add_pieces(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--pieces", type=whole_number, default=4, metavar="N", help="pieces of both sides together, 2 to 6 (default: 4)"
+    )
+
+
+def _check_pieces(pieces: int) -> None:
+    if not 2 <= pieces <= MOST_PIECES:
+        raise CommandError(f"--pieces {pieces}: choose from 2 to {MOST_PIECES}")
+
+
+def _build(arguments: argparse.Namespace) -> None:
+    rules = get_rules(arguments.rules)
+    _check_pieces(arguments.pieces)
+    path = default_path(rules, arguments.pieces)
+    with progress_bar(arguments.json, "positions") as progress:
+        table = Tablebase.build(rules, arguments.pieces, progress)
+    table.save(path)
+    size = path.stat().st_size
+    if arguments.json:
+        print_json({"path": str(path), "bytes": size, "numbers": len(table.values)})
+        return
+    show(
+        f"{len(table.values):,} numbers, {size:,} bytes on disk: {path}",
+        "Next: damas tablebase stats, or probe --fen …",
+    )
+
+
+def _table(rules: RuleSet, pieces: int) -> Tablebase:
+    path = default_path(rules, pieces)
+    if not path.exists():
+        raise CommandError(f"no table of {pieces} pieces for {rules.name!r} yet: damas tablebase build --rules "
+                           f"{rules.name} --pieces {pieces}")  # fmt: skip
+    return Tablebase.load(path, rules)
+
+
+def _stats(arguments: argparse.Namespace) -> None:
+    rules = get_rules(arguments.rules)
+    _check_pieces(arguments.pieces)
+    table = _table(rules, arguments.pieces)
+    rows = table.statistics()
+    if arguments.json:
+        print_json(rows)
+        return
+    from rich.table import Table
+
+    shown = Table("White", "Black", "positions", "win", "draw", "loss", "longest", title="White to move")
+    for row in rows:
+        balance = Slice(row["white_men"], row["white_kings"], row["black_men"], row["black_kings"])
+        shares = (f"{row[key] / row['positions']:.1%}" for key in ("win", "draw", "loss"))
+        sides = _side(*balance[:2]), _side(*balance[2:])
+        shown.add_row(*sides, f"{row['positions']:,}", *shares, f"{table.longest(balance)} plies")
+    show(shown)
+
+
+def _side(men: int, kings: int) -> str:
+    return "+".join(f"{count}{letter}" for count, letter in ((kings, "K"), (men, "M")) if count)
+
+
+def _probe(arguments: argparse.Namespace) -> None:
+    game = Game(arguments.rules, arguments.fen)
+    pieces = int(np.bitwise_count(game.positions.boards).sum())
+    found = [size for size in range(max(2, pieces), MOST_PIECES + 1) if default_path(game.rules, size).exists()]
+    if not found:
+        if pieces > MOST_PIECES:
+            raise CommandError(f"the position has {pieces} pieces; tables have at most {MOST_PIECES}")
+        raise CommandError(f"no table of {pieces} pieces for {game.rules.name!r} yet: damas tablebase build --rules "
+                           f"{game.rules.name} --pieces {pieces}")  # fmt: skip
+    table = _table(game.rules, found[0])
+    here = _verdict(table, game.positions)
+    moves: list[dict[str, Any]] = []
+    for move in game.legal_moves():
+        text = game.san(move)
+        game.push(move)
+        there = _verdict(table, game.positions)
+        game.pop()
+        moves.append({"pdn": text, "result": -there["result"], "plies": there["plies"] + (there["result"] != 0)})
+    moves.sort(key=lambda move: (-move["result"], move["result"] * move["plies"]))
+    if arguments.json:
+        print_json({"fen": game.fen(), **here, "moves": moves})
+        return
+    show(f"{game.fen()}: {_words(here)}", *(f"  {move['pdn']:<12} {_words(move)}" for move in moves))
+
+
+def _verdict(table: Tablebase, positions: Positions) -> dict[str, int]:
+    # A side that has lost its last piece is in no slice: it has lost.
+    if positions.boards[0, 0] | positions.boards[0, 1] == 0:
+        return {"result": -1, "plies": 0}
+    result, plies = table.look_up(positions)
+    return {"result": int(result[0]), "plies": int(plies[0])}
+
+
+def _words(verdict: dict[str, Any]) -> str:
+    if verdict["result"] == 0:
+        return "draw"
+    return f"{'win' if verdict['result'] > 0 else 'loss'} in {verdict['plies']} plies"

@@ -1,0 +1,179 @@
+"""Exact endgames: against their own definition by the rules core, published facts, alpha-beta, and as files."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from damas_env.board import main_diagonal
+from damas_env.position import Positions
+from damas_env.rules import get_rules
+from damas_rl import cli
+from damas_rl.search.alphabeta import AlphaBeta, Limits
+from damas_rl.search.transpositions import WON
+from damas_rl.tablebase import Tablebase, TablebaseError, default_path
+from damas_rl.tablebase.build import HOLE
+from damas_rl.tablebase.index import Slice, number, place, slices, slot
+
+RULES = ("cbd", "russian", "american", "thai", "spanish")
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, Tablebase]:
+    return {name: Tablebase.build(get_rules(name), 3) for name in RULES}
+
+
+@pytest.fixture(scope="module")
+def four() -> Tablebase:
+    return Tablebase.build(get_rules("cbd"), 4)
+
+
+def boards_of(table: Tablebase, balance: Slice, ranks: np.ndarray) -> np.ndarray:
+    """uint64[n, 4]: placements of a slice."""
+    return np.array([place(table.rules.spec, rank, *balance) for rank in ranks], dtype=np.uint64)
+
+
+def whole(table: Tablebase, balance: Slice) -> tuple[np.ndarray, np.ndarray]:
+    """All positions of a slice, and their values."""
+    first = int(table.index["offsets"][slot(*balance)])
+    values = table.values[first : first + balance.size(table.rules.size)]
+    boards = boards_of(table, balance, np.arange(len(values)))
+    return boards[values != HOLE], values[values != HOLE]
+
+
+def best_of_successors(table: Tablebase, boards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(result, plies) of positions from those of their successors, played by the rules core; no code of the builder."""
+    positions = Positions.from_boards(table.rules, boards, np.zeros(len(boards), np.int8))
+    rows = np.repeat(np.arange(len(positions)), positions.counts)
+    columns = np.arange(len(rows)) - np.searchsorted(rows, rows)
+    children = positions.take(rows)
+    children.step(positions.actions[rows, columns])
+    result, plies = table.look_up(children)
+    gone = (children.boards[:, 0] | children.boards[:, 1]) == 0
+    result[gone], plies[gone] = -1, 0
+    assert (plies >= 0).all()
+    # Each move as one number for the side that chooses it: quick wins best, slow losses better than quick ones.
+    worth = np.where(result < 0, 1000 - plies, np.where(result > 0, plies - 1000, 0)).astype(np.int64)
+    best = np.full(len(positions), -1000)  # no move: lost in 0 plies
+    np.maximum.at(best, rows, np.where(worth > 0, worth - 1, np.where(worth < 0, worth + 1, 0)))
+    return np.sign(best), np.where(best == 0, 0, 1000 - np.abs(best))
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_every_value_is_the_best_of_its_successors(name: str, tables: dict[str, Tablebase]) -> None:
+    table, seen = tables[name], 0
+    for balance in slices(3):
+        boards, values = whole(table, balance)
+        result, plies = best_of_successors(table, boards)
+        assert (values == np.where(result == 0, 0, plies + 1)).all(), balance
+        assert ((result > 0) == ((values > 0) & (values % 2 == 0))).all(), balance
+        seen += len(boards)
+    assert seen > 190_000
+
+
+def test_four_pieces(four: Tablebase) -> None:
+    rng = np.random.default_rng(4)
+    for balance in slices(4):
+        boards = boards_of(four, balance, rng.integers(0, balance.size(8), 3000))
+        a, b, c, d = boards.T
+        boards = boards[((a & b) | (c & d) | ((a | b) & (c | d))) == 0]
+        positions = Positions.from_boards(four.rules, boards, np.zeros(len(boards), np.int8))
+        result, plies = four.look_up(positions)
+        wanted = best_of_successors(four, boards)
+        assert (result == wanted[0]).all() and (plies == wanted[1]).all(), balance
+
+
+@pytest.mark.parametrize("balance", slices(4))
+def test_numbers_and_placements_are_inverse(balance: Slice, four: Tablebase) -> None:
+    size, spec = balance.size(8), four.rules.spec
+    first = int(four.index["offsets"][slot(*balance)])
+    for rank in {0, size - 1, *np.random.default_rng(1).integers(0, size, 200).tolist()}:
+        boards = place(spec, rank, *balance)
+        assert [int(board).bit_count() for board in boards] == list(balance)
+        assert number(spec, four.index, *boards) == first + rank
+
+
+def test_three_kings_against_one(four: Tablebase) -> None:
+    """The classical ending: a lone king that holds the main diagonal draws, any other one loses (White to move).
+
+    What happens at once, by a capture or a shot, is apart from that.
+    """
+    boards, values = whole(four, Slice(0, 3, 0, 1))
+    diagonal = np.uint64(main_diagonal(8))
+    lone, strong = boards[:, 3] & diagonal != 0, boards[:, 1] & diagonal != 0
+    won = (values > 0) & (values % 2 == 0)
+    assert (values % 2 == 0).all()  # the strong side, to move, never loses
+    assert won[lone & strong].all()
+    assert (lone & ~strong).sum() == 16_192 and not won[lone & ~strong & (values > 10)].any()
+    assert (values[lone & ~strong] == 0).mean() > 0.66
+    assert won[~lone].mean() > 0.99
+
+
+def test_alphabeta_agrees(four: Tablebase) -> None:
+    """Wins and losses within seven plies, before any draw law can strike."""
+    rng, chosen = np.random.default_rng(2), []
+    for balance in slices(3):
+        boards, values = whole(four, balance)
+        short = np.flatnonzero((values > 1) & (values <= 8))
+        chosen.append(boards[rng.choice(short, min(30, len(short)), replace=False)] if len(short) else boards[:0])
+    positions = Positions.from_boards("cbd", np.concatenate(chosen), np.zeros(sum(map(len, chosen)), np.int8))
+    positions = positions.take(np.flatnonzero(positions.terminations == 0))
+    result, plies = four.look_up(positions)
+    found = AlphaBeta("cbd", Limits(depth=9)).search(positions, np.zeros(len(positions), np.uint64))
+    assert len(positions) > 100
+    assert (found.scores == result * (WON - plies.astype(np.int64))).all()
+
+
+def test_statistics_are_those_of_the_contract(four: Tablebase) -> None:
+    rows = four.statistics()
+    assert len(rows) == len(slices(4)) == len({tuple(row.values())[:4] for row in rows})
+    for row in rows:
+        assert row["win"] + row["draw"] + row["loss"] == row["positions"]
+    (kings,) = (row for row in rows if tuple(row.values())[:4] == (0, 1, 0, 1))
+    assert kings["positions"] == 32 * 31
+
+
+def test_files(tmp_path: Path, tables: dict[str, Tablebase]) -> None:
+    table, path = tables["cbd"], tmp_path / "deep" / "three.dtb"
+    table.save(path)
+    again = Tablebase.load(path, get_rules("dogames"))  # the same moves under other draw laws
+    assert again.pieces == 3 and (again.values == table.values).all()
+    data = path.read_bytes()
+    for cut in (0, 5, data.index(b"\n"), data.index(b"\n") + 1, len(data) // 2, len(data) - 1):
+        path.write_bytes(data[:cut])
+        with pytest.raises(TablebaseError, match=r"damaged|no tablebase"):
+            Tablebase.load(path, table.rules)
+    path.write_bytes(data[:-40] + bytes(40))
+    with pytest.raises(TablebaseError, match="damaged"):
+        Tablebase.load(path, table.rules)
+    path.write_bytes(data)
+    with pytest.raises(TablebaseError, match="is for 'cbd', not for 'russian'"):
+        Tablebase.load(path, get_rules("russian"))
+    with pytest.raises(TablebaseError, match="cannot be read"):
+        Tablebase.load(tmp_path / "none.dtb", table.rules)
+    with pytest.raises(ValueError, match="moves otherwise"):
+        table.look_up(Positions.initial("russian"))
+
+
+def test_positions_outside_the_table(tables: dict[str, Tablebase]) -> None:
+    result, plies = tables["cbd"].look_up(Positions.initial("cbd", 2))
+    assert (result == 0).all() and (plies == -1).all()
+
+
+def test_commands(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert cli.main(["tablebase", "stats", "--pieces", "3"]) == 2
+    assert "damas tablebase build --rules cbd --pieces 3" in capsys.readouterr().err
+    assert cli.main(["tablebase", "build", "--pieces", "3", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["path"] == str(default_path(get_rules("cbd"), 3))
+    assert cli.main(["tablebase", "stats", "--pieces", "3", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {"white_men": 0, "white_kings": 1, "black_men": 0, "black_kings": 1, "positions": 992} | rows[0] == rows[0]
+    assert cli.main(["tablebase", "probe", "--fen", "W:WK29,K30:BK11", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["result"], found["plies"]) == (1, 1)
+    assert found["moves"] == [{"pdn": move, "result": 1, "plies": 1} for move in ("29x8", "29x4")]
+    for wrong in (["build", "--pieces", "7"], ["stats", "--pieces", "1"], ["probe"], ["probe", "--fen", "W:W1:B"]):
+        assert cli.main(["tablebase", *wrong]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
