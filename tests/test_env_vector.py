@@ -235,6 +235,7 @@ def test_threads_do_not_change_results(monkeypatch):
     trajectories = []
     for threads in (1, 2):
         monkeypatch.setattr("damas_env.position.THREADS", threads)
+        monkeypatch.setattr("damas_env.position._SMALLEST_CHUNK", 256)
         env = DamasVectorEnv(1024)
         actions = play(env, seed=9, steps=70)
         trajectories.append((actions, planes(env.positions), env.action_masks()))

@@ -24,7 +24,7 @@ THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 
 COLORS = ("W", "B")
 """Letters of the colours 0 and 1."""
 
-_SMALLEST_CHUNK = 256
+_SMALLEST_CHUNK = 4096  # with fewer games a second thread costs more than it gains (docs/performance.md)
 
 
 @cache
