@@ -34,7 +34,7 @@ class TrainerConfig:
     """The loop around self-play and learning.
 
     Attributes:
-        positions_per_iteration: searched or random plies of self-play between two phases of learning (forced plies
+        positions_per_iteration: searched plies of self-play between two phases of learning (random and forced plies
             come on top).
         replay_ratio: how often each new record is learned from, on average.
         learning_starts: records that must have been collected before learning begins.

@@ -143,8 +143,8 @@ class SelfPlayBatch:
 class _Group:
     """A batch of games that is played in step.
 
-    In one step each game goes on by a ply that is random or searched, and by the forced plies that follow, so that the
-    next search finds a choice in every game.
+    In one step each game goes on by a searched ply and by the forced plies that follow; a game that has just begun plays
+    its random plies before. So each search finds a choice in every game.
 
     Rows of the games in progress are kept in rings of ``LONGEST_GAME`` plies: the row of game g at ply p of the game
     is ``rows[p % LONGEST_GAME, g]``.
@@ -207,27 +207,37 @@ class _Group:
     def _step(self, search: Search) -> int:
         """Returns the plies played, of all games together."""
         positions, config = self.positions, self.config
-        random = positions.plies < self.opening
+        plies = self._play_openings()
         full = self.rng.random() < config.full_share  # for the whole group, so that its batches stay large
-        actions = positions.sample_legal(self.rng)
+        games = np.flatnonzero(positions.terminations == 0)
+        moves = positions.actions[games, 0]
         # A forced move needs no search and teaches nothing: the tree passes through such positions as well.
-        choosing = ~random & (positions.counts > 1)
-        searched = np.flatnonzero(choosing)
+        choosing = positions.counts[games] > 1
+        searched = games[choosing]
         if len(searched):
             budget, noise = (config.simulations, self.rng) if full else (config.fast_simulations, None)
             result = search.run(positions.take(searched), budget, noise)
-            actions[searched] = self._pick(result, positions.plies[searched] - self.opening[searched])
+            moves[choosing] = self._pick(result, positions.plies[searched] - self.opening[searched])
             self._record(searched, result)
-        self._play(np.arange(self.size), actions, choosing & full)
-        plies = self.size
+        self._play(games, moves, choosing & full)
+        plies += len(games)
         for _ in range(_MOST_FORCED):
-            forced = (positions.counts == 1) & (positions.terminations == 0) & (positions.plies >= self.opening)
-            games = np.flatnonzero(forced)
+            games = np.flatnonzero((positions.counts == 1) & (positions.terminations == 0))
             if not len(games):
                 break
             self._play(games, positions.actions[games, 0], np.zeros(len(games), np.bool_))
             plies += len(games)
         return plies
+
+    def _play_openings(self) -> int:
+        """Plays the random plies of games that have just begun; returns how many, of all games together."""
+        positions, plies = self.positions, 0
+        while True:
+            games = np.flatnonzero((positions.plies < self.opening) & (positions.terminations == 0))
+            if not len(games):
+                return plies
+            self._play(games, positions.sample_legal(self.rng)[games], np.zeros(len(games), np.bool_))
+            plies += len(games)
 
     def _play(self, games: NDArray[np.int64], moves: NDArray[np.int16], recorded: NDArray[np.bool_]) -> None:
         """Plays a ply in some games."""
@@ -366,8 +376,8 @@ class SelfPlay:
 
         Args:
             evaluator: current network; called from several threads at once.
-            positions_target: searched or random plies over all games; forced plies come on top.
-            progress: called with the searched or random plies of each group when it has finished.
+            positions_target: searched plies over all games; random and forced plies come on top.
+            progress: called with the searched plies of each group when it has finished.
         """
         started = time.perf_counter()
         steps = max(1, round(positions_target / self.config.games))

@@ -299,9 +299,12 @@ def test_statistics(kind: str) -> None:
     lost = ended.get("ended_by/no_pieces", 0) + ended.get("ended_by/blocked", 0)
     assert lost == pytest.approx(1 - stats["draw_share"])
     # one ply: no finished game, the same keys, no division by zero
-    first = SelfPlay(RULES, SMALL, KINDS[kind], 1).run(evaluator, 1)
+    run = SelfPlay(RULES, SMALL, KINDS[kind], 1)
+    first = run.run(evaluator, 1)
     assert first.stats().keys() == stats.keys() - ended.keys()
-    assert first.plies == 12 and len(first.records.z) == 0 and first.records.policy.shape == (0, records.POLICY_WIDTH)
+    assert all((group.positions.plies > group.opening).all() for group in run.groups)  # random plies come on top
+    assert first.plies == sum(int(group.positions.plies.sum()) for group in run.groups) > 12
+    assert len(first.records.z) == 0 and first.records.policy.shape == (0, records.POLICY_WIDTH)
     assert all(np.isfinite(value) for value in (*first.stats().values(), *stats.values()))
 
 
