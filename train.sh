@@ -3,4 +3,5 @@
 set -eu
 cd "$(dirname "$0")"
 . scripts/venv.sh
+echo "Starting ..."
 exec "$PYTHON" train.py "$@"

@@ -16,3 +16,8 @@ class Console(rich.console.Console):
         """The segments of a renderable; only Rich's own control segments hold control characters."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+    @property
+    def colored(self) -> bool:
+        """True on a terminal that shows colours, unless the user wants none (``NO_COLOR``)."""
+        return self.color_system is not None and not self.no_color

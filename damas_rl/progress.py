@@ -137,7 +137,7 @@ def plain_line(status: Status) -> str:
     if status.losses:
         parts.append("loss " + " ".join(f"{name} {value:.3f}" for name, value in status.losses.items()))
     if status.ladder:
-        parts.append("score " + " ".join(f"{rung.opponent} {rung.score:.0%}" for rung in status.ladder))
+        parts.append("score " + " ".join(f"{rung.opponent} {rung.score:.1%}" for rung in status.ladder))
     if left := _left(status):
         parts.append(left)
     return " | ".join(parts)
@@ -188,7 +188,7 @@ def ladder_bars(ladder: Sequence[Rung]) -> Table:
         table.add_row(
             Text(f"vs {rung.opponent}", style="dim"),
             ProgressBar(1.0, rung.score, width=30, complete_style=style, finished_style=style),
-            f"{rung.score:.0%}",
+            f"{rung.score:.1%}",
             Text(sparkline(rung.history[-40:]), style="cyan"),
         )
     return table

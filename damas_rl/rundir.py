@@ -87,6 +87,8 @@ class RunDirectory:
             RunError: it is no run directory, or another process is training in it.
         """
         run = cls(path.resolve())
+        if not path.exists():
+            raise RunError(f"There is no run directory {path}.")
         if not run.checkpoints.is_dir():
             raise RunError(f"{path} is not a run directory (it has no folder checkpoints).")
         try:

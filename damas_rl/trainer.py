@@ -21,7 +21,7 @@ from damas_rl.checkpoint import network_content, rules_from, save_numbered, writ
 from damas_rl.config import RunConfig
 from damas_rl.files import atomic_write
 from damas_rl.learner import Learner
-from damas_rl.metrics import MetricsLog
+from damas_rl.metrics import MetricsLog, read_metrics
 from damas_rl.networks import Evaluator, build_network
 from damas_rl.players import make_player
 from damas_rl.progress import Progress, Rung
@@ -130,6 +130,7 @@ class Trainer:
             FloatingPointError: weights, losses or values are no numbers any more.
         """
         folder = self.run_directory
+        self.progress.say(f"Run directory: {folder.path}")
         self.metrics = MetricsLog(folder.metrics, folder.events, self.counts.iteration, len(self.ladder))
         self._show_counts()
         if self.ladder:
@@ -409,8 +410,17 @@ class Trainer:
             say(f"Saved. Go on with: {resume_command(path)}")
             return
         self.progress.console.print(ladder_table(self.ladder[-1]))
-        say(f"Self-play ran at {self.progress.status.speed_share:.0%} of the network's own speed.")
+        share = self._share_of_raw_speed()
+        if share is not None:
+            say(f"Self-play ran at {share:.0%} of the network's own speed.")
         say(what_next(path, best_network(self.ladder), self.config.rules.name))
+
+    def _share_of_raw_speed(self) -> float | None:
+        """Mean over the whole run of evaluations per second in self-play, as a share of those of the network alone."""
+        parts = [event["time"] for event in read_metrics(self.run_directory.metrics) if event["kind"] == "iteration"]
+        shares = [(part["selfplay"], part["share_of_raw_speed"]) for part in parts if part["share_of_raw_speed"]]
+        seconds = sum(spent for spent, _ in shares)
+        return sum(spent * share for spent, share in shares) / seconds if seconds else None
 
     def _show_counts(self) -> None:
         status, counts = self.progress.status, self.counts

@@ -386,6 +386,13 @@ def test_interrupt_is_one_line(capsys, monkeypatch) -> None:
     assert (status, out, err) == (130, "", "damas: interrupted\n")
 
 
+def test_interrupted_match_says_what_is_missing(capsys, monkeypatch) -> None:
+    monkeypatch.setattr("damas_rl.arena.play_pairs", lambda *_: None)
+    status, out, err = run(capsys, "match", "random", "random", "--games", "4")
+    assert (status, out) == (130, "")
+    assert err == "damas: interrupted: no batch of games was finished (up to 256 are played at once)\n"
+
+
 def test_importing_the_command_does_not_import_torch() -> None:
     code = "import sys, damas_rl.cli; damas_rl.cli.main(['rules']); sys.exit('torch' in sys.modules)"
     command = [sys.executable, "-c", code]

@@ -256,6 +256,12 @@ def test_command_with_piped_input() -> None:
     assert done.stdout.endswith("Goodbye.\n")
 
 
+def test_who_wants_no_colours_gets_letters() -> None:
+    assert Console(force_terminal=True, color_system="truecolor", no_color=False).colored
+    assert not Console(force_terminal=True, color_system="truecolor", no_color=True).colored
+    assert not Console(force_terminal=False, color_system=None).colored
+
+
 def test_command_on_a_terminal_has_colours() -> None:
     master, slave = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}

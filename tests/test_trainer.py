@@ -199,7 +199,7 @@ def test_nothing_to_resume(tmp_path, capsys):
         return err
 
     assert "not a run directory" in refusal(f"resume={tmp_path}")
-    assert "not a run directory" in refusal(f"resume={tmp_path / 'nothing'}")
+    assert "no run directory" in refusal(f"resume={tmp_path / 'nothing'}")
     (tmp_path / "checkpoints").mkdir()
     assert "no checkpoint" in refusal(f"resume={tmp_path}")
     (tmp_path / "checkpoints" / "ckpt-0000001.pt").write_bytes(b"PK\x03\x04")
@@ -350,7 +350,7 @@ def test_progress_on_and_off_a_terminal():
         progress.refresh()
         progress.say("a [sentence]")
     drawn = terminal.file.getvalue()
-    for expected in ("quick", "self-play", "1:01 left", "1.250", "vs random", "99%", "▁▅█", "a [sentence]", "Ctrl-C"):
+    for expected in ("quick", "self-play", "1:01 left", "1.250", "vs random", "99.0%", "▁▅█", "a [sentence]", "Ctrl-C"):
         assert expected in drawn
     plain = Console(file=StringIO(), width=80)
     with Progress(status, plain) as progress:
@@ -359,7 +359,7 @@ def test_progress_on_and_off_a_terminal():
         assert plain.file.getvalue() == plain_line(status) + "\n"
         progress.refresh(force=True)
         assert plain.file.getvalue().count("\n") == 2
-    assert "policy 1.250" in plain_line(status) and "random 99%" in plain_line(status)
+    assert "policy 1.250" in plain_line(status) and "random 99.0%" in plain_line(status)
 
 
 @pytest.mark.parametrize("budget", [["iterations=1"], ["iterations=0", "minutes=0.001"]])
@@ -407,3 +407,19 @@ def test_small_formats():
     assert [duration(seconds) for seconds in (-1, 5, 61, 3600 + 125)] == ["0 s", "5 s", "1:01", "1:02:05"]
     assert sparkline([0.0, 0.5, 1.0]) == "▁▅█"
     assert checkpoint.FORMAT == 1
+
+
+def test_the_share_of_raw_speed_is_that_of_the_whole_run(tmp_path, capsys):
+    """Weighted by the time of self-play; and a part of a run without an iteration has something to say as well."""
+    run = tmp_path / "run"
+    assert train("experiment=tiny", "iterations=3", f"run_dir={run}") == 0
+    parts = [event["time"] for event in read_metrics(run / "metrics.jsonl") if event["kind"] == "iteration"]
+    seconds = sum(part["selfplay"] for part in parts)
+    share = sum(part["selfplay"] * part["share_of_raw_speed"] for part in parts) / seconds
+    said = f"Self-play ran at {share:.0%} of the network's own speed."
+    assert said in capsys.readouterr().out
+    # As if the closing measurement had been interrupted: nothing is left to do but that.
+    content, newest, _ = load_newest(run / "checkpoints")
+    checkpoint.write_checkpoint(newest, {**content, "counts": {**content["counts"], "measured": False}})
+    assert train(f"resume={run}") == 0
+    assert said in capsys.readouterr().out

@@ -10,8 +10,10 @@ import importlib
 import os
 import pkgutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
+
+from numba.core.event import Event, Listener, install_listener
 
 import damas_env
 from damas_env.notation import one_line
@@ -60,13 +62,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not hasattr(arguments, "run"):
             parser.print_help()
             return 0
-        status = arguments.run(arguments) or 0
+        with _news_of_compilation():
+            status = arguments.run(arguments) or 0
         if sys.stdout:
             sys.stdout.flush()
     except SystemExit as stop:  # argparse: --help, --version and wrong arguments
         return stop.code if isinstance(stop.code, int) else 0
-    except KeyboardInterrupt:
-        print("damas: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        print(": ".join(["damas: interrupted", *map(str, interrupt.args)]), file=sys.stderr)
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         _drop_output()
@@ -76,6 +79,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"damas: {one_line(_describe(error))}", file=sys.stderr)
         return EXIT_BAD_INPUT
     return int(status)
+
+
+@contextlib.contextmanager
+def _news_of_compilation() -> Iterator[None]:
+    """Says on a terminal, once, that kernels are being compiled: it takes a while, and happens once per machine."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with install_listener("numba:compile", _Herald()):
+        yield
+
+
+class _Herald(Listener):
+    """Hears of each compilation, and tells of the first."""
+
+    told = False
+
+    def on_start(self, event: Event) -> None:
+        if not self.told:
+            self.told = True
+            print("Compiling kernels, once per machine ...", file=sys.stderr, flush=True)
+
+    def on_end(self, event: Event) -> None:
+        pass
 
 
 def _describe(error: Exception) -> str:

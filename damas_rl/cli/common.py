@@ -174,4 +174,4 @@ def colors() -> bool:
     """True if the output is a terminal that shows colours."""
     from damas_rl.console import Console
 
-    return Console().color_system is not None
+    return Console().colored

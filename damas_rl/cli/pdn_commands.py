@@ -159,7 +159,7 @@ def _document(path: str, number: int, game: PdnGame) -> dict[str, Any]:
 
 def _show(entries: list[_Entry], bad: int, made: dict[str, Any]) -> None:
     from rich.markup import escape
-    from rich.table import Table
+    from rich.table import Column, Table
 
     def cell(text: str) -> str:
         return escape(visible(text))  # here, so that columns are wide enough for escapes
@@ -167,7 +167,7 @@ def _show(entries: list[_Entry], bad: int, made: dict[str, Any]) -> None:
     listed = entries
     if len(entries) > _MOST_ROWS:
         listed = [entry for entry in entries if entry.game.error or entry.game.notes]
-    table = Table("file", "game", "players", "result", "plies", "report")
+    table = Table(Column("file", overflow="fold"), "game", "players", "result", "plies", "report")
     for path, number, game in listed[:_MOST_ROWS]:
         players = f"{game.tags.get('White', '?')} - {game.tags.get('Black', '?')}"
         report = "[green]legal[/green]"

@@ -125,7 +125,7 @@ def _bestmove(arguments: argparse.Namespace) -> None:
 
 
 def _match(arguments: argparse.Namespace) -> None:
-    from damas_rl.arena import play_match
+    from damas_rl.arena import MAX_BATCH, play_match
     from damas_rl.elo import Sprt
     from damas_rl.openings import read_openings
     from damas_rl.players import make_player
@@ -151,7 +151,7 @@ def _match(arguments: argparse.Namespace) -> None:
             progress=progress, stop=stop, sprt=sprt,
         )  # fmt: skip
     if not result.games:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(f"no batch of games was finished (up to {MAX_BATCH} are played at once)")
     _print_match(result, sprt, arguments.json)
     if output:
         atomic_write(output, [result.pdn("damas match").encode()])

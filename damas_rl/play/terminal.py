@@ -136,9 +136,8 @@ class TerminalGame:
 
     def _show(self) -> None:
         """Prints the board, the draw counters, and the legal moves or the end of the game."""
-        colored = self._console.color_system is not None
         last = self.game.moves[-1] if self.game.moves else None
-        board = render.text(self.game.positions, flip=self._flip, color=colored, last_move=last)
+        board = render.text(self.game.positions, flip=self._flip, color=self._console.colored, last_move=last)
         self._console.print(Text.from_ansi(board), soft_wrap=True)
         for line in self._draw_counters():
             self._say(f"[yellow]{line}[/yellow]")
