@@ -143,8 +143,8 @@ class SelfPlayBatch:
 class _Group:
     """A batch of games that is played in step.
 
-    In one step each game goes on by a searched ply and by the forced plies that follow; a game that has just begun plays
-    its random plies before. So each search finds a choice in every game.
+    In one step each game goes on by a searched ply and by the forced plies that follow; a game that has just begun
+    plays its random plies before. So each search finds a choice in every game.
 
     Rows of the games in progress are kept in rings of ``LONGEST_GAME`` plies: the row of game g at ply p of the game
     is ``rows[p % LONGEST_GAME, g]``.
