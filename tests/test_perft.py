@@ -47,9 +47,7 @@ def depths(entry: dict, most_leaves: int) -> list[int]:
 def test_brazilian_from_the_initial_position_to_depth_11() -> None:
     rules = get_rules("cbd")
     want = [7, 49, 302, 1469, 7473, 37628, 187302, 907830, 4431766, 21560022, 105491257]
-    found = [
-        movegen.perft(rules, rules.initial_boards, depth) for depth in range(1, len(want) + 1)
-    ]
+    found = [movegen.perft(rules, rules.initial_boards, depth) for depth in range(1, len(want) + 1)]
     assert found == want
     assert SERIES["brazilian-initial"]["leaves"][: len(want)] == want
 

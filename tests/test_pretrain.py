@@ -61,9 +61,7 @@ def words(records: Path, run: Path, *more: str) -> list[str]:
     return ["experiment=tiny", f"pretrain.records={records}", "pretrain.epochs=2", f"run_dir={run}", *more]
 
 
-def test_a_run_stopped_while_pre_training_equals_an_undisturbed_one(
-    records: Path, tmp_path, monkeypatch
-) -> None:
+def test_a_run_stopped_while_pre_training_equals_an_undisturbed_one(records: Path, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(pretrain, "STEPS_AT_ONCE", 10)
     assert launch.main(words(records, tmp_path / "whole", "iterations=1")) == 0
     events = [event for event in read_metrics(tmp_path / "whole" / "metrics.jsonl") if event["kind"] == "pretrain"]

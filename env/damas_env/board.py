@@ -76,5 +76,10 @@ VIEW_6, VIEW_8, VIEW_10 = (GEOMETRY[size].view_of_bit for size in (6, 8, 10))
 def main_diagonal(size: int) -> int:
     """Bits of the long diagonal from the bottom left to the top right corner (a1-h8); the same in both views."""
     geometry = GEOMETRY[size]
-    return int(sum(1 << int(geometry.bit_of_view[v]) for v in range(geometry.num_squares)
-                   if geometry.coordinates(v)[0] == geometry.coordinates(v)[1]))
+    return int(
+        sum(
+            1 << int(geometry.bit_of_view[v])
+            for v in range(geometry.num_squares)
+            if geometry.coordinates(v)[0] == geometry.coordinates(v)[1]
+        )
+    )

@@ -167,7 +167,7 @@ class _Splitter:
         if game is None or game.items or game.error or name == next(iter(game.tags), ""):
             game, self.number = self._begin(line), 0
         if broken:
-            game.notes.append(f"line {line}: the tag {name} is not written as [{name} \"...\"]")
+            game.notes.append(f'line {line}: the tag {name} is not written as [{name} "..."]')
         if name in game.tags:
             game.notes.append(f"line {line}: the tag {name} stands there again; the first one counts")
         game.tags.setdefault(name, value)
