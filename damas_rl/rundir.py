@@ -86,9 +86,9 @@ class RunDirectory:
         Raises:
             RunError: it is no run directory, or another process is training in it.
         """
-        run = cls(path.resolve())
         if not path.exists():
             raise RunError(f"There is no run directory {path}.")
+        run = cls(path.resolve())
         if not run.checkpoints.is_dir():
             raise RunError(f"{path} is not a run directory (it has no folder checkpoints).")
         try:

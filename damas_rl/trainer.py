@@ -417,10 +417,14 @@ class Trainer:
 
     def _share_of_raw_speed(self) -> float | None:
         """Mean over the whole run of evaluations per second in self-play, as a share of those of the network alone."""
-        parts = [event["time"] for event in read_metrics(self.run_directory.metrics) if event["kind"] == "iteration"]
-        shares = [(part["selfplay"], part["share_of_raw_speed"]) for part in parts if part["share_of_raw_speed"]]
-        seconds = sum(spent for spent, _ in shares)
-        return sum(spent * share for spent, share in shares) / seconds if seconds else None
+        seconds = total = 0.0
+        for event in read_metrics(self.run_directory.metrics):
+            timed = event.get("time")
+            part = timed if event["kind"] == "iteration" and isinstance(timed, dict) else {}
+            spent, share = part.get("selfplay"), part.get("share_of_raw_speed")
+            if isinstance(spent, float) and isinstance(share, float):  # not where the file was damaged
+                seconds, total = seconds + spent, total + spent * share
+        return total / seconds if seconds else None
 
     def _show_counts(self) -> None:
         status, counts = self.progress.status, self.counts

@@ -1,5 +1,6 @@
 """Machine code that is cached on disk: kept while its sources stay, replaced when they change."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -81,3 +82,23 @@ def test_a_new_version_removes_the_files_of_the_old_one(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.nbc"))) == 3
     assert [_CacheFile(str(tmp_path), "kernel", "new").load(key) for key in (1, 2, 3)] == ["new"] * 3
     assert _CacheFile(str(tmp_path), "kernel", "old").load(1) is None
+
+
+def test_damaged_code_is_compiled_anew(tmp_path: Path) -> None:
+    run(tmp_path, "Pair", 1)
+    (code,) = (tmp_path / "__pycache__").glob("*.nbc")
+    for left in (0, 100):
+        code.write_bytes(code.read_bytes()[:left])
+        assert run(tmp_path, "Pair", 1) == "7 0"
+        assert run(tmp_path, "Pair", 1) == "7 1"
+
+
+def test_a_full_disk_does_not_stop_a_kernel(tmp_path: Path, monkeypatch) -> None:
+    cache = _CacheFile(str(tmp_path), "kernel", "stamp")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(cache, "_save_data", full)
+    cache.save("int64", "code")
+    assert cache.load("int64") is None

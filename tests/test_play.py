@@ -177,6 +177,11 @@ def test_draws_by_a_count_name_that_count(play, rules, fen, counter, move, sente
     assert terminal._ending(terminal.outcome()) == sentence
 
 
+def test_moves_after_a_save_are_not_lost(play, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    output = play("1", f"save {tmp_path / 'game.pdn'}", "1", "quit")
+    assert "The moves were: 1. " in output and " 2. " in output
+
+
 def test_save_and_read_again(play, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     path = tmp_path / "my game.pdn"
     output = play("1", "1", f"save {path}", "1", f"save {path}", "save", "save /no/such/folder/x.pdn", "quit")

@@ -1,6 +1,7 @@
 """Exact endgames: against their own definition by the rules core, published facts, alpha-beta, and as files."""
 
 import json
+import lzma
 from pathlib import Path
 
 import numpy as np
@@ -137,21 +138,37 @@ def test_statistics_are_those_of_the_contract(four: Tablebase) -> None:
 def test_files(tmp_path: Path, tables: dict[str, Tablebase]) -> None:
     table, path = tables["cbd"], tmp_path / "deep" / "three.dtb"
     table.save(path)
-    again = Tablebase.load(path, get_rules("dogames"))  # the same moves under other draw laws
+    again = Tablebase.load(path, get_rules("dogames"), 3)  # the same moves under other draw laws
     assert again.pieces == 3 and (again.values == table.values).all()
     data = path.read_bytes()
     for cut in (0, 5, data.index(b"\n"), data.index(b"\n") + 1, len(data) // 2, len(data) - 1):
         path.write_bytes(data[:cut])
         with pytest.raises(TablebaseError, match=r"damaged|no tablebase"):
-            Tablebase.load(path, table.rules)
+            Tablebase.load(path, table.rules, 3)
     path.write_bytes(data[:-40] + bytes(40))
     with pytest.raises(TablebaseError, match="damaged"):
-        Tablebase.load(path, table.rules)
+        Tablebase.load(path, table.rules, 3)
     path.write_bytes(data)
     with pytest.raises(TablebaseError, match="is for 'cbd', not for 'russian'"):
-        Tablebase.load(path, get_rules("russian"))
+        Tablebase.load(path, get_rules("russian"), 3)
+    with pytest.raises(TablebaseError, match="is for 3 pieces, not for 4"):
+        Tablebase.load(path, table.rules, 4)
+    for values in (b"\x02", bytes(10**6), b"\xfe" * 1024):  # too few, too many, impossible ones
+        part = lzma.compress(values)
+        header = json.loads(data.split(b"\n")[0])
+        header["sizes"] = [len(part), *header["sizes"][1:]]
+        rest = data[data.index(b"\n") + 1 :][json.loads(data.split(b"\n")[0])["sizes"][0] :]
+        path.write_bytes(json.dumps(header).encode() + b"\n" + part + rest)
+        with pytest.raises(TablebaseError, match="damaged"):
+            Tablebase.load(path, table.rules, 3)
+    for head in (b"[" * 4000, b"\x00" * 5000):
+        path.write_bytes(head)
+        with pytest.raises(TablebaseError, match="no tablebase"):
+            Tablebase.load(path, table.rules, 3)
+    with pytest.raises(TablebaseError, match="is no file"):
+        Tablebase.load(tmp_path, table.rules, 3)
     with pytest.raises(TablebaseError, match="cannot be read"):
-        Tablebase.load(tmp_path / "none.dtb", table.rules)
+        Tablebase.load(tmp_path / "none.dtb", table.rules, 3)
     with pytest.raises(ValueError, match="moves otherwise"):
         table.look_up(Positions.initial("russian"))
 
@@ -174,6 +191,15 @@ def test_commands(tmp_path: Path, monkeypatch, capsys) -> None:
     found = json.loads(capsys.readouterr().out)
     assert (found["result"], found["plies"]) == (1, 1)
     assert found["moves"] == [{"pdn": move, "result": 1, "plies": 1} for move in ("29x8", "29x4")]
-    for wrong in (["build", "--pieces", "7"], ["stats", "--pieces", "1"], ["probe"], ["probe", "--fen", "W:W1:B"]):
+    monkeypatch.setenv("XDG_DATA_HOME", "/dev/null")
+    assert cli.main(["tablebase", "build", "--pieces", "3"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    for wrong in (
+        ["build", "--pieces", "7"],
+        ["stats", "--pieces", "1"],
+        ["probe"],
+        ["probe", "--fen", "W:W1:B"],
+        ["probe", "--fen", "W:WK3:B"],
+    ):
         assert cli.main(["tablebase", *wrong]) == 2
         assert capsys.readouterr().err.count("\n") == 1

@@ -421,5 +421,13 @@ def test_the_share_of_raw_speed_is_that_of_the_whole_run(tmp_path, capsys):
     # As if the closing measurement had been interrupted: nothing is left to do but that.
     content, newest, _ = load_newest(run / "checkpoints")
     checkpoint.write_checkpoint(newest, {**content, "counts": {**content["counts"], "measured": False}})
+    damaged = (
+        '{"kind": "iteration", "iteration": 1}',
+        '"time": null',
+        '"time": {"selfplay": null, "share_of_raw_speed": "y"}',
+    )
+    with open(run / "metrics.jsonl", "a", encoding="utf-8") as file:
+        for line in damaged:
+            file.write((line if line.startswith("{") else f'{{"kind": "iteration", "iteration": 1, {line}}}') + "\n")
     assert train(f"resume={run}") == 0
     assert said in capsys.readouterr().out

@@ -109,7 +109,7 @@ def _describe(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"{error.filename}: {why(error)}" if error.filename else why(error)
     if isinstance(error, MemoryError):
-        return "there is not enough memory for this; choose fewer simulations, games or plies"
+        return "there is not enough memory for this; choose fewer simulations, games, plies or pieces"
     return str(error)
 
 

@@ -1,13 +1,15 @@
 """``damas tablebase``: builds exact endgames, counts them, and says what they know of a position."""
 
 import argparse
+import shlex
 from typing import Any
 
 import numpy as np
 
 from damas_env.game import Game
+from damas_env.notation import visible
 from damas_env.position import Positions
-from damas_env.rules import RuleSet, get_rules
+from damas_env.rules import get_rules
 from damas_rl.cli.common import (
     CommandError,
     add_json,
@@ -18,6 +20,7 @@ from damas_rl.cli.common import (
     show,
     whole_number,
 )
+from damas_rl.files import check_writable
 from damas_rl.tablebase import Tablebase, default_path
 from damas_rl.tablebase.index import MOST_PIECES, Slice
 
@@ -71,6 +74,8 @@ def _build(arguments: argparse.Namespace) -> None:
     rules = get_rules(arguments.rules)
     _check_pieces(arguments.pieces)
     path = default_path(rules, arguments.pieces)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    check_writable(path)
     with progress_bar(arguments.json, "positions") as progress:
         table = Tablebase.build(rules, arguments.pieces, progress)
     table.save(path)
@@ -78,24 +83,23 @@ def _build(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json({"path": str(path), "bytes": size, "numbers": len(table.values)})
         return
-    show(
-        f"{len(table.values):,} numbers, {size:,} bytes on disk: {path}",
-        "Next: damas tablebase stats, or probe --fen …",
-    )
+    print(visible(f"{path}: {size:,} bytes for {len(table.values):,} numbers"))
+    print(f"Next: damas tablebase stats --rules {shlex.quote(arguments.rules)} --pieces {arguments.pieces}")
 
 
-def _table(rules: RuleSet, pieces: int) -> Tablebase:
+def _table(arguments: argparse.Namespace, pieces: int) -> Tablebase:
+    """The table that has been built for the rules of a command."""
+    rules = get_rules(arguments.rules)
     path = default_path(rules, pieces)
     if not path.exists():
-        raise CommandError(f"no table of {pieces} pieces for {rules.name!r} yet: damas tablebase build --rules "
-                           f"{rules.name} --pieces {pieces}")  # fmt: skip
-    return Tablebase.load(path, rules)
+        command = f"damas tablebase build --rules {shlex.quote(arguments.rules)} --pieces {pieces}"
+        raise CommandError(f"no table of {pieces} pieces for {rules.name!r} yet: {command}")
+    return Tablebase.load(path, rules, pieces)
 
 
 def _stats(arguments: argparse.Namespace) -> None:
-    rules = get_rules(arguments.rules)
     _check_pieces(arguments.pieces)
-    table = _table(rules, arguments.pieces)
+    table = _table(arguments, arguments.pieces)
     rows = table.statistics()
     if arguments.json:
         print_json(rows)
@@ -117,14 +121,14 @@ def _side(men: int, kings: int) -> str:
 
 def _probe(arguments: argparse.Namespace) -> None:
     game = Game(arguments.rules, arguments.fen)
-    pieces = int(np.bitwise_count(game.positions.boards).sum())
-    found = [size for size in range(max(2, pieces), MOST_PIECES + 1) if default_path(game.rules, size).exists()]
-    if not found:
-        if pieces > MOST_PIECES:
-            raise CommandError(f"the position has {pieces} pieces; tables have at most {MOST_PIECES}")
-        raise CommandError(f"no table of {pieces} pieces for {game.rules.name!r} yet: damas tablebase build --rules "
-                           f"{game.rules.name} --pieces {pieces}")  # fmt: skip
-    table = _table(game.rules, found[0])
+    own, other = (int(np.bitwise_count(game.positions.boards[0, side]).sum()) for side in (slice(2), slice(2, 4)))
+    pieces = own + other
+    if pieces > MOST_PIECES:
+        raise CommandError(f"the position has {pieces} pieces; tables have at most {MOST_PIECES}")
+    if not own or not other:
+        raise CommandError("one side has no piece left, so the game is over; tables hold no such position")
+    built = [size for size in range(pieces, MOST_PIECES + 1) if default_path(game.rules, size).exists()]
+    table = _table(arguments, built[0] if built else pieces)
     here = _verdict(table, game.positions)
     moves: list[dict[str, Any]] = []
     for move in game.legal_moves():

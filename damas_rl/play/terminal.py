@@ -54,6 +54,7 @@ class TerminalGame:
         self._flip = color == "B"
         self._ended: Outcome | None = None  # by the players, not by the rules
         self._saved: Path | None = None
+        self._saved_moves: list[Move] = []
         self._commands: dict[str, Callable[[], None]] = {
             "hint": self._hint,
             "undo": self._undo,
@@ -286,12 +287,12 @@ class TerminalGame:
         except (OSError, ValueError) as error:
             self._warn(f"{shown(name)} could not be written: {why(error)}.")
             return
-        self._saved = path
+        self._saved, self._saved_moves = path, list(self.game.moves)
         self._say(f"The game is in {escape(str(path))}.")
 
     def _farewell(self) -> None:
         """Says how the game stood, and gives its moves, so that nothing is lost."""
-        if self.game.moves and self._saved is None:
+        if self.game.moves and self.game.moves != self._saved_moves:
             moves = write_pdn([self.game.pdn({})])
             self._say("The moves were: " + " ".join(moves.split("\n\n", 1)[1].removesuffix("*\n").split()))
         self._say("Goodbye.")

@@ -22,7 +22,8 @@ from damas_rl.tablebase.index import new_index, number, place, slices, slot
 
 HOLE = 255
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
-_LONGEST = 252
+LONGEST = 252
+"""Plies of the longest result that a value has room for."""
 
 
 @kernel
@@ -135,8 +136,8 @@ def build(rules: RuleSet, pieces: int, progress: Callable[[int, int], None] | No
             for _, first, size in parts:
                 later[first : first + size] = 0
             plies += 1
-            if plies > _LONGEST:
-                raise ValueError(f"A position of {balance} is decided in more than {_LONGEST} plies; there is no room.")
+            if plies > LONGEST:
+                raise ValueError(f"A position of {balance} is decided in more than {LONGEST} plies; there is no room.")
         done += sum(size for _, _, size in parts)
         if progress is not None:
             progress(done, len(values))

@@ -16,7 +16,7 @@ from damas_env.kernel import kernel
 from damas_env.position import THREADS, Positions
 from damas_env.rules import RuleSet
 from damas_rl.files import atomic_write, why
-from damas_rl.tablebase.build import HOLE, build
+from damas_rl.tablebase.build import HOLE, LONGEST, build
 from damas_rl.tablebase.index import MOST_PIECES, Slice, new_index, number, slices, slot
 
 _FORMAT = "damas-tablebase 1"
@@ -111,29 +111,29 @@ class Tablebase:
         atomic_write(path, [json.dumps(header).encode() + b"\n", *packed])
 
     @classmethod
-    def load(cls, path: Path, rules: RuleSet) -> "Tablebase":
+    def load(cls, path: Path, rules: RuleSet, pieces: int) -> "Tablebase":
         """Reads a file.
 
         Raises:
-            TablebaseError: it cannot be read, is no tablebase, is damaged, or is for other rules.
+            TablebaseError: it cannot be read, is no tablebase, is damaged, or is for other rules or another number of
+                pieces.
         """
         try:
+            if path.exists() and not path.is_file():
+                raise TablebaseError(f"{path} is no file, so it is no tablebase.")
             with open(path, "rb") as file:
-                line = file.readline(_LONGEST_HEADER)
+                header = _header(file.readline(_LONGEST_HEADER), path)
                 data = file.read()
         except OSError as error:
             raise TablebaseError(f"The tablebase {path} cannot be read: {why(error)}.") from None
-        header = _header(line, path)
         if header.get("movement") != _movement(rules)["movement"]:
             raise TablebaseError(f"The tablebase {path} is for {shown(header.get('rules'))}, not for {rules.name!r}.")
-        pieces = header.get("pieces")
-        if not isinstance(pieces, int) or not 2 <= pieces <= MOST_PIECES:
-            raise TablebaseError(f"The tablebase {path} is damaged: pieces={shown(pieces)}.")
+        if header.get("pieces") != pieces:
+            raise TablebaseError(f"The tablebase {path} is for {shown(header.get('pieces'))} pieces, not for {pieces}.")
         table = cls(rules, pieces, np.empty(int(new_index(rules.size, pieces)["size"]), dtype=np.uint8))
         try:
             for balance, part in zip(slices(pieces), _split(data, header.get("sizes")), strict=True):
-                values = np.frombuffer(lzma.decompress(part), dtype=np.uint8)
-                table._part(balance)[:] = values
+                table._part(balance)[:] = _unpacked(part, balance.size(rules.size))
         except (ValueError, lzma.LZMAError, TypeError):
             raise TablebaseError(f"The tablebase {path} is damaged; build it again: damas tablebase build.") from None
         return table
@@ -146,7 +146,7 @@ def _movement(rules: RuleSet) -> dict[str, Any]:
 def _header(line: bytes, path: Path) -> dict[str, Any]:
     try:
         header = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         header = None
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
         raise TablebaseError(f"{path} is no tablebase of this version of the program.")
@@ -162,7 +162,17 @@ def _split(data: bytes, sizes: Any) -> Iterator[bytes]:
         start += size
 
 
+def _unpacked(part: bytes, size: int) -> NDArray[np.uint8]:
+    """The ``size`` values of a slice; ValueError if there are more, fewer or impossible ones."""
+    values = np.frombuffer(lzma.LZMADecompressor().decompress(part, max_length=size + 1), dtype=np.uint8)
+    if len(values) != size or ((values > LONGEST + 1) & (values != HOLE)).any():
+        raise ValueError
+    return values
+
+
 def default_path(rules: RuleSet, pieces: int) -> Path:
     """Where the table of a rule set is kept: one file for each way of moving, in the user's data folder."""
-    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(home) / "damas-rl" / "tablebases" / f"{rules.spec.flags:x}-{pieces}.dtb"
+    home = Path(os.environ.get("XDG_DATA_HOME", ""))
+    if not home.is_absolute():  # the specification says to ignore others
+        home = Path.home() / ".local" / "share"
+    return home / "damas-rl" / "tablebases" / f"{rules.spec.flags:x}-{pieces}.dtb"

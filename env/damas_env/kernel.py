@@ -5,6 +5,7 @@ Numba therefore compiles one version of each kernel for each rule set, LLVM fold
 rule set pays nothing for the rules of another one. The types pickle, so every version is cached on disk.
 """
 
+import contextlib
 import glob
 import hashlib
 from collections.abc import Callable
@@ -60,8 +61,22 @@ class _CacheFile(IndexDataCacheFile):
         super().__init__(path, base, stamp)
         self._base = base
 
+    def load(self, key: Any) -> Any:
+        """The code of a signature, None if there is none or it cannot be read: it is compiled anew then."""
+        try:
+            return super().load(key)
+        except Exception:  # whatever unpickling raises
+            return None
+
     def save(self, key: Any, data: Any) -> None:
-        """Keeps the code of a signature. The files of earlier versions go when the first one of a new version comes."""
+        """Keeps the code of a signature, if there is room: a kernel works without.
+
+        The files of earlier versions go when the first one of a new version comes.
+        """
+        with contextlib.suppress(OSError):
+            self._save(key, data)
+
+    def _save(self, key: Any, data: Any) -> None:
         name = f"{self._base}.{hashlib.sha256(repr((self._source_stamp, key)).encode()).hexdigest()[:24]}.nbc"
         self._save_data(name, data)
         overloads = self._load_index()
