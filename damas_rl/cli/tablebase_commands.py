@@ -36,18 +36,14 @@ def register(subparsers: Any) -> None:
     build = commands.add_parser(
         "build", help="compute a table and keep it", description="Computes a table and keeps it."
     )
-    add_rules(build)
-    _add_pieces(build)
-    add_json(build)
+    _add_table(build)
     build.set_defaults(run=_build)
     stats = commands.add_parser(
         "stats",
         help="wins, draws and losses of each material balance",
         description="Counts wins, draws and losses: White to move, results for White, draw laws left out.",
     )
-    add_rules(stats)
-    _add_pieces(stats)
-    add_json(stats)
+    _add_table(stats)
     stats.set_defaults(run=_stats)
     probe = commands.add_parser(
         "probe",
@@ -59,10 +55,13 @@ def register(subparsers: Any) -> None:
     probe.set_defaults(run=_probe)
 
 
-def _add_pieces(parser: argparse.ArgumentParser) -> None:
+def _add_table(parser: argparse.ArgumentParser) -> None:
+    """Adds what names a table, and ``--json``."""
+    add_rules(parser)
     parser.add_argument(
         "--pieces", type=whole_number, default=4, metavar="N", help="pieces of both sides together, 2 to 6 (default: 4)"
     )
+    add_json(parser)
 
 
 def _check_pieces(pieces: int) -> None:
