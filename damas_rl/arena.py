@@ -19,6 +19,8 @@ from damas_rl.openings import MOST_RANDOM_PLIES, Opening, draw_openings, load_op
 from damas_rl.players import MOST_SIMULATIONS, MctsPlayer, Player, PlayerError, make_player, read_spec
 from damas_rl.search.mcts import Evaluate
 from damas_rl.strict import check_ranges
+from damas_rl.tablebase import open_tablebase
+from damas_rl.tablebase.index import MOST_PIECES
 
 MAX_GAMES = 1 << 20
 """Games of one match."""
@@ -39,6 +41,7 @@ class ArenaConfig:
         games: against each opponent, in measurements during training.
         final_games: against each opponent, in the measurement that ends a run.
         simulations: for each move of the measured player.
+        tablebase: pieces of the endgame table that the measured player asks; 0 = none.
         random_plies: random plies of an opening.
         openings: file of openings, one a line, from which games start in random order; empty = random openings.
     """
@@ -53,6 +56,7 @@ class ArenaConfig:
     games: int = 40
     final_games: int = 200
     simulations: int = 200
+    tablebase: int = 0
     random_plies: int = 6
     openings: str = ""
 
@@ -63,6 +67,7 @@ class ArenaConfig:
             games=(2, MAX_GAMES),
             final_games=(2, MAX_GAMES),
             simulations=(1, MOST_SIMULATIONS),
+            tablebase=(0, MOST_PIECES),
             random_plies=(0, MOST_RANDOM_PLIES),
         )
         for key in ("games", "final_games"):
@@ -375,9 +380,10 @@ def run_ladder(
         one result for each opponent, in the order of ``config.ladder``.
 
     Raises:
-        ValueError: the file of openings cannot be used.
+        ValueError: the file of openings or the endgame table cannot be used.
     """
-    player = MctsPlayer(rules, evaluator, config.simulations)
+    tablebase = open_tablebase(rules, config.tablebase) if config.tablebase else None
+    player = MctsPlayer(rules, evaluator, config.simulations, tablebase)
     opponents = [
         make_player(spec, rules, int(np.random.SeedSequence((seed, number)).generate_state(1)[0]))
         for number, spec in enumerate(config.ladder)

@@ -42,6 +42,8 @@ class TrainerConfig:
         checkpoint_minutes: minutes between two checkpoints; 0 = after every iteration.
         keep_checkpoints: checkpoints that are kept; older ones are removed.
         sample_games: self-play games written as PDN with each checkpoint.
+        endgame_share: sampled positions of the endgame table, with exact values and moves, that are learned from for
+            each record of self-play.
     """
 
     positions_per_iteration: int = 4096
@@ -51,6 +53,7 @@ class TrainerConfig:
     checkpoint_minutes: float = 2.0
     keep_checkpoints: int = 3
     sample_games: int = 8
+    endgame_share: float = 0.0
 
     def __post_init__(self) -> None:
         check_ranges(
@@ -63,6 +66,7 @@ class TrainerConfig:
             checkpoint_minutes=(0.0, 1e6),
             keep_checkpoints=(1, 10_000),
             sample_games=(0, 10_000),
+            endgame_share=(0.0, 1.0),
         )
 
 
@@ -106,6 +110,8 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         check_ranges("", self, seed=(0, (1 << 63) - 1), minutes=(0.0, 1e6), iterations=(0, 1 << 40), threads=(0, 1024))
+        if self.trainer.endgame_share and not self.selfplay.tablebase:
+            raise ConfigError("trainer.endgame_share needs an endgame table: give selfplay.tablebase=4 too.")
         if not self.minutes and not self.iterations:
             raise ConfigError("minutes and iterations are both 0, so the run would never end; give one of them.")
         if not self.name or any(letter in self.name for letter in "/\\\0\n"):

@@ -12,6 +12,9 @@ A player is named by a *spec*, ``kind`` or ``kind:key=value,key=value``:
 ``net=`` takes a checkpoint, a run directory or the name of a network that ships with the package. A network plays the
 rules that it was trained for; with ``transfer=true`` it plays others on a board of its size too, as well as it can: it
 knows neither their moves nor what their draw counters mean.
+
+``tables=4`` gives ``mcts`` and ``alphabeta`` the exact endgames of up to so many pieces. Those of up to four are built
+when they are first needed, which takes seconds; larger ones by ``damas tablebase build``.
 """
 
 import difflib
@@ -29,6 +32,8 @@ from damas_env.position import THREADS, Positions
 from damas_env.rules import RuleSet, get_rules
 from damas_rl.search.alphabeta import AlphaBeta, Limits
 from damas_rl.search.mcts import Evaluate, Search, SearchConfig
+from damas_rl.tablebase import Tablebase, open_tablebase
+from damas_rl.tablebase.index import MOST_PIECES
 
 _SIMULATIONS = 200
 
@@ -88,9 +93,11 @@ class RandomPlayer(Player):
 class AlphaBetaPlayer(Player):
     """Plays what alpha-beta finds; moves of equal score are drawn between."""
 
-    def __init__(self, rules: RuleSet, limits: Limits, seed: int, name: str = "alphabeta") -> None:
+    def __init__(
+        self, rules: RuleSet, limits: Limits, seed: int, tablebase: Tablebase | None = None, name: str = "alphabeta"
+    ) -> None:
         self.name = name
-        self._search = AlphaBeta(rules, limits)
+        self._search = AlphaBeta(rules, limits, tablebase)
         self._rng = np.random.default_rng(seed)
 
     def choose(self, positions: Positions) -> Choice:
@@ -107,6 +114,7 @@ class MctsPlayer(Player):
         rules: rule set of the games.
         evaluator: the network.
         simulations: for each move.
+        tablebase: exact endgames that the search asks.
         name: for tables and files.
     """
 
@@ -115,10 +123,12 @@ class MctsPlayer(Player):
         rules: RuleSet,
         evaluator: Evaluate,
         simulations: int = _SIMULATIONS,
+        tablebase: Tablebase | None = None,
         name: str = "mcts",
     ) -> None:
         self.name = name
         self._rules, self._evaluator, self._simulations = rules, evaluator, simulations
+        self._tablebase = tablebase
         self._searches: list[Search] = []
 
     def choose(self, positions: Positions) -> Choice:
@@ -127,7 +137,8 @@ class MctsPlayer(Player):
         parts = np.array_split(np.arange(size), min(THREADS, size))
         if not self._searches or self._searches[0].games < len(parts[0]) or len(self._searches) < len(parts):
             self._searches = [
-                Search(self._rules, self._evaluator, SearchConfig(), len(parts[0]), self._simulations) for _ in parts
+                Search(self._rules, self._evaluator, SearchConfig(), len(parts[0]), self._simulations, self._tablebase)
+                for _ in parts
             ]
         if len(parts) == 1:
             choices = [self._run(self._searches[0], positions)]
@@ -234,15 +245,27 @@ def _read_random(spec: str, options: dict[str, str]) -> _Make:
 
 def _read_alphabeta(spec: str, options: dict[str, str]) -> _Make:
     given = {key: _whole(spec, options, key, most) for key, most in Limits.LARGEST.items()}
-    if not options:
+    if not any(given.values()):
         raise PlayerError(f"Player {spec!r} needs a limit: depth=, nodes= or ms=.")
-    return lambda rules, seed: AlphaBetaPlayer(rules, Limits(**given), seed, spec)
+    tables = _tables(spec, options)
+    return lambda rules, seed: AlphaBetaPlayer(rules, Limits(**given), seed, tables(rules), spec)
+
+
+def _tables(spec: str, options: dict[str, str]) -> Callable[[RuleSet], Tablebase | None]:
+    """What opens the endgame table that a spec names."""
+    pieces = _whole(spec, options, "tables", MOST_PIECES)
+    if pieces == 1:
+        raise PlayerError(f"Player {spec!r}: tables=1 must be a number of pieces from 2 to {MOST_PIECES}.")
+    return lambda rules: open_tablebase(rules, pieces) if pieces else None
 
 
 def _read_mcts(spec: str, options: dict[str, str]) -> _Make:
     simulations = _whole(spec, options, "sims", MOST_SIMULATIONS) or _SIMULATIONS
     net, transfer = _net(spec, options)
-    return lambda rules, seed: MctsPlayer(rules, _evaluator(spec, net, transfer, rules), simulations, name=spec)
+    tables = _tables(spec, options)
+    return lambda rules, seed: MctsPlayer(
+        rules, _evaluator(spec, net, transfer, rules), simulations, tables(rules), name=spec
+    )
 
 
 def _read_policy(spec: str, options: dict[str, str]) -> _Make:
@@ -279,7 +302,7 @@ def _evaluator(spec: str, net: str, transfer: bool, rules: RuleSet) -> Evaluate:
 
 _KINDS: dict[str, tuple[tuple[str, ...], Callable[[str, dict[str, str]], _Make]]] = {
     "random": ((), _read_random),
-    "alphabeta": (tuple(Limits.LARGEST), _read_alphabeta),
-    "mcts": (("net", "sims", "transfer"), _read_mcts),
+    "alphabeta": ((*Limits.LARGEST, "tables"), _read_alphabeta),
+    "mcts": (("net", "sims", "tables", "transfer"), _read_mcts),
     "policy": (("net", "transfer"), _read_policy),
 }

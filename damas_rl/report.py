@@ -3,6 +3,7 @@
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ from rich import box
 from rich.table import Table
 
 from damas_env.game import Game
-from damas_env.notation import PdnGame
+from damas_env.notation import PdnGame, result_of
+from damas_env.position import COLORS
 from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import RuleSet
+from damas_env.termination import Outcome
 from damas_rl.selfplay import FinishedGame
 
 
@@ -44,9 +47,13 @@ def pdn_game(game: FinishedGame, rules: RuleSet, name: str, iteration: int) -> P
         "White": name,
         "Black": name,
         "RandomPlies": str(game.opening),
-        "Termination": game.termination.name.lower(),
+        "Termination": game.termination.name.lower() if game.termination else "adjudication",
     }
-    return replayed.pdn(tags)
+    written = replayed.pdn(tags)
+    if not game.termination:  # the endgame table knew the result
+        winner = COLORS[game.winner] if game.winner >= 0 else None
+        written = replace(written, result=result_of(Outcome(game.termination, winner), rules))
+    return written
 
 
 def ladder_table(entry: Mapping[str, Any]) -> Table:

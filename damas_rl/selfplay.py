@@ -26,6 +26,9 @@ from damas_rl.openings import MOST_RANDOM_PLIES, Opening, load_openings
 from damas_rl.records import POLICY_WIDTH, Records, concatenate, empty_records
 from damas_rl.search.mcts import Evaluate, Search, SearchConfig, SearchResult, SearchStats
 from damas_rl.strict import check_ranges
+from damas_rl.tablebase import Tablebase, open_tablebase
+from damas_rl.tablebase.endgames import LOSS, UNKNOWN, WIN
+from damas_rl.tablebase.index import MOST_PIECES
 
 LONGEST_GAME = 256
 """Plies of one game that are kept; a longer game loses the records of its first plies and its move list."""
@@ -51,6 +54,8 @@ class SelfPlayConfig:
             empty = the starting position.
         temperature: exponent 1 / temperature over visit counts while sampling (PUCT).
         temperature_plies: plies after the opening during which moves are sampled (PUCT).
+        tablebase: pieces of the endgame table that searches ask, and by which a game ends as soon as its result is
+            certain; 0 = none.
     """
 
     games: int = 512
@@ -63,6 +68,7 @@ class SelfPlayConfig:
     openings: str = ""
     temperature: float = 1.0
     temperature_plies: int = 16
+    tablebase: int = 0
 
     def __post_init__(self) -> None:
         check_ranges(
@@ -77,7 +83,10 @@ class SelfPlayConfig:
             random_plies=(0, MOST_RANDOM_PLIES),
             temperature=(1e-2, 100.0),
             temperature_plies=(0, 10_000),
+            tablebase=(0, MOST_PIECES),
         )
+        if self.tablebase == 1:
+            raise ValueError(f"selfplay.tablebase=1: choose 0 (none) or 2 to {MOST_PIECES} pieces.")
         if self.games % self.groups:
             raise ValueError(f"selfplay.games={self.games} must be a multiple of selfplay.groups={self.groups}.")
 
@@ -91,7 +100,7 @@ class FinishedGame:
         plies: length of the game.
         actions: the plies, as action indices; empty if there were more than ``LONGEST_GAME``.
         opening: how many of them were random.
-        termination: why it ended.
+        termination: why it ended; ``NONE`` = the endgame table knew its result.
         winner: 0 = White, 1 = Black, -1 = nobody.
     """
 
@@ -136,7 +145,8 @@ class SelfPlayBatch:
         for termination in Termination:
             count = sum(game.termination == termination for game in self.games)
             if count:
-                figures[f"ended_by/{termination.name.lower()}"] = count / games
+                name = termination.name.lower() if termination else "tablebase"
+                figures[f"ended_by/{name}"] = count / games
         return figures
 
 
@@ -157,6 +167,7 @@ class _Group:
         search: SearchConfig,
         seed: np.random.SeedSequence,
         book: tuple[NDArray[np.uint64], NDArray[np.int8]] | None,
+        tablebase: Tablebase | None,
     ) -> None:
         """Starts the games.
 
@@ -166,11 +177,12 @@ class _Group:
             search: how moves are searched.
             seed: of the group's random stream.
             book: boards and side to move of the positions to start from; None = the starting position.
+            tablebase: exact endgames; None = games are played to their end.
         """
         self.rules, self.config, self.search_config = rules, config, search
         self.size = config.games // config.groups
         self.rng = np.random.Generator(np.random.PCG64(seed))
-        self.book = book
+        self.book, self.tablebase = book, tablebase
         self.initial_fen = format_fen(rules.initial_boards, rules.first_color, rules)
         self.positions = Positions.initial(rules, self.size)
         self.opening = np.zeros(self.size, np.int64)
@@ -190,18 +202,19 @@ class _Group:
         """
         if self.search is None:
             most = max(self.config.simulations, self.config.fast_simulations)
-            self.search = Search(self.rules, evaluator, self.search_config, self.size, most)
+            self.search = Search(self.rules, evaluator, self.search_config, self.size, most, self.tablebase)
         self.search.evaluator, self.search.stats = evaluator, SearchStats()
         records: list[Records] = []
         games: list[FinishedGame] = []
         plies = 0
         for _ in range(steps):
             plies += self._step(self.search)
-            for game in np.flatnonzero(self.positions.terminations):
-                part, finished = self._finish(int(game))
+            over, winners, left = self._results()
+            for game in np.flatnonzero(over):
+                part, finished = self._finish(int(game), int(winners[game]), int(left[game]))
                 records.append(part)
                 games.append(finished)
-            self._restart(self.positions.terminations != 0)
+            self._restart(over)
         return records, games, plies, self.search.stats
 
     def _step(self, search: Search) -> int:
@@ -269,12 +282,29 @@ class _Group:
         rows.policy[slots, games] = shares / shares.sum(axis=1, keepdims=True)
         rows.q[slots, games] = result.value
 
-    def _finish(self, game: int) -> tuple[Records, FinishedGame]:
-        """Records and summary of a finished game."""
+    def _results(self) -> tuple[NDArray[np.bool_], NDArray[np.int8], NDArray[np.int64]]:
+        """Which games are over, by the rules or since the endgame table knows how they end.
+
+        Returns:
+            over: bool[G]; winners: int8[G], -1 = nobody; left: int64[G], plies that best play would still take.
+        """
+        positions = self.positions
+        over, winners, left = positions.terminations != 0, positions.winners(), np.zeros(self.size, np.int64)
+        if self.tablebase is not None:
+            few = np.bitwise_count(positions.boards).sum(axis=1) <= self.tablebase.pieces
+            games = np.flatnonzero(few & ~over)
+            if len(games):
+                verdicts, colors = self.tablebase.judge(positions.take(games)), positions.colors[games]
+                over[games] = verdicts.proof != UNKNOWN
+                winners[games] = np.select([verdicts.proof == WIN, verdicts.proof == LOSS], [colors, 1 - colors], -1)
+                left[games] = verdicts.distance
+        return over, winners, left
+
+    def _finish(self, game: int, winner: int, left: int) -> tuple[Records, FinishedGame]:
+        """Records and summary of a finished game, won by ``winner`` within ``left`` more plies."""
         length = int(self.positions.plies[game])
         plies = np.arange(max(0, length - LONGEST_GAME), length)
         slots = plies % LONGEST_GAME
-        winner = int(self.positions.winners()[game])
         start = format_fen(self.start_boards[game], int(self.start_colors[game]), self.rules)
         finished = FinishedGame(
             None if start == self.initial_fen else start,
@@ -289,7 +319,7 @@ class _Group:
         part = Records(*(column[slots, game] for column in self.rows))
         if winner >= 0:
             part.z[:] = np.where(self.colors[slots, game] == winner, 1, -1)
-        part.plies_left[:] = length - plies
+        part.plies_left[:] = length + left - plies
         return part, finished
 
     def _restart(self, done: NDArray[np.bool_]) -> None:
@@ -360,12 +390,13 @@ class SelfPlay:
         """Starts ``config.games`` games; group i draws from the i-th child of ``SeedSequence(seed)``.
 
         Raises:
-            ValueError: the file of openings cannot be used.
+            ValueError: the file of openings or the endgame table cannot be used.
         """
         self.config = config
         seeds = np.random.SeedSequence(seed).spawn(config.groups)
         book = _book(config.openings, rules) if config.openings else None
-        self.groups = [_Group(rules, config, search, child, book) for child in seeds]
+        tablebase = open_tablebase(rules, config.tablebase) if config.tablebase else None
+        self.groups = [_Group(rules, config, search, child, book, tablebase) for child in seeds]
         self.threads = min(config.threads or position.THREADS, config.groups)
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="selfplay")
 

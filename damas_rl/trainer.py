@@ -19,11 +19,12 @@ from damas_rl import pretrain, saved
 from damas_rl.arena import run_ladder
 from damas_rl.checkpoint import network_content, rules_from, save_numbered, write_checkpoint
 from damas_rl.config import RunConfig
+from damas_rl.endgames import endgame_records, mistakes, sample_endgames
 from damas_rl.files import atomic_write
 from damas_rl.learner import Learner
 from damas_rl.metrics import MetricsLog, read_metrics
 from damas_rl.networks import Evaluator, build_network
-from damas_rl.players import make_player
+from damas_rl.players import MctsPlayer, make_player
 from damas_rl.progress import Progress, Rung
 from damas_rl.records import empty_records
 from damas_rl.replay import ReplayBuffer
@@ -32,7 +33,11 @@ from damas_rl.rundir import RunDirectory, RunError, describe_machine
 from damas_rl.selfplay import FinishedGame, SelfPlay, SelfPlayBatch
 from damas_rl.speed import raw_evaluations_per_second
 from damas_rl.strict import build
+from damas_rl.tablebase import AT_ONCE, Tablebase, default_path, open_tablebase
 from damas_rl.transfer import Source, describe, take_over
+
+_ENDGAMES = 500
+"""Sampled endgames that a network is tried on in each measurement."""
 
 STOPPING = "stopping after this iteration"
 LAST = "finishing the last iteration"
@@ -105,6 +110,7 @@ class Trainer:
             progress.say(describe(source, fresh))
         self.learner = Learner(network, config.learner, config.device, config.threads)
         self.evaluator = Evaluator(self.learner.averaged, config.device, config.precision)
+        self._open_tablebase()
         self.selfplay = SelfPlay(self.rules, config.selfplay, config.search, int(streams[1]))
         self.replay = ReplayBuffer(self.rules, config.replay)
         self.sampling = np.random.Generator(np.random.PCG64(int(streams[2])))
@@ -190,6 +196,15 @@ class Trainer:
         self._raw_speed = raw_evaluations_per_second(self.evaluator, self.rules, batch, self.selfplay.threads)
         self._clock = time.monotonic()
 
+    def _open_tablebase(self) -> None:
+        """Loads the endgame table, or builds it with a word on why that takes a while."""
+        pieces = self.config.selfplay.tablebase
+        self.tablebase = None
+        if pieces:
+            if not default_path(self.rules, pieces).exists() and pieces <= AT_ONCE:
+                self.progress.say(f"Building the endgame table of {pieces} pieces, once per machine ...")
+            self.tablebase = open_tablebase(self.rules, pieces)
+
     def _pretrain(self) -> None:
         """Learns from a file of records until it has been drawn from as often as configured."""
         config, counts = self.config, self.counts
@@ -232,6 +247,10 @@ class Trainer:
         batch = self.selfplay.run(self.evaluator, config.trainer.positions_per_iteration, report)
         self.replay.add(batch.records)
         counts.iteration += 1
+        if config.trainer.endgame_share and self.tablebase is not None:
+            share = round(config.trainer.endgame_share * len(batch.records.z))
+            stream = np.random.default_rng((config.seed, counts.iteration))
+            self.replay.add(endgame_records(self.tablebase, share, stream))
         counts.measured = False
         counts.positions += batch.plies
         counts.games += len(batch.games)
@@ -286,9 +305,23 @@ class Trainer:
         self.ladder.append({"iteration": counts.iteration, "network": name, "games": games, "rungs": rungs})
         atomic_write(folder.path / "best", [f"{best_network(self.ladder)}\n".encode()])
         timed = {"training": counts.seconds, "seconds": seconds}
-        self.metrics.write("ladder", counts.iteration, {"ladder": rungs, "games": games, "time": timed})
+        values = {"ladder": rungs, "games": games, "time": timed}
+        if self.tablebase is not None:
+            values["endgames"] = {"mistakes": self._endgame_mistakes(self.tablebase)}
+        self.metrics.write("ladder", counts.iteration, values)
         self._show_ladder()
         return True
+
+    def _endgame_mistakes(self, tablebase: Tablebase) -> float:
+        """Share of sampled endgames that the network, which searches without the table, throws away."""
+        positions = sample_endgames(tablebase, _ENDGAMES, np.random.default_rng(0), critical=True)
+        player = MctsPlayer(self.rules, self.evaluator, self.config.arena.simulations)
+        share = mistakes(player, tablebase, positions)
+        self.progress.say(
+            f"Endgames of up to {tablebase.pieces} pieces: {share:.1%} of {_ENDGAMES} results thrown away "
+            f"({self.config.arena.simulations} simulations, without the table)."
+        )
+        return share
 
     def _save(self) -> None:
         """Writes a checkpoint and sample games."""

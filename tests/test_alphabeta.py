@@ -15,6 +15,7 @@ from damas_rl.search.alphabeta import AlphaBeta, AlphaBetaResult, Limits
 from damas_rl.search.alphabeta_kernels import _context, _load, new_frames, new_state
 from damas_rl.search.evaluation import evaluate
 from damas_rl.search.transpositions import EXACT, LOWER, PROVEN, WON, new_table, probe, store
+from damas_rl.tablebase.endgames import new_endgames
 
 CBD = get_rules("cbd")
 # Equal movement, so that nothing is compiled again; only the draw laws differ.
@@ -169,7 +170,7 @@ def context_of(one: Positions, depth: int) -> int:
     state["full_width"] = 1
     arrays = (one.boards, one.plies, one.counters, one.repetitions, one.history)
     _load(one.rules.tables, state, root, *(array[0] for array in arrays), one.history_len[0])
-    return int(_context(one.rules.tables, state, root, 0, depth))
+    return int(_context(one.rules.tables, new_endgames(one.rules), state, root, 0, depth))
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from damas_env.rules import RuleSet, get_rules
 from damas_rl.search import choice, pools
 from damas_rl.search.alphabeta import AlphaBeta, Limits
 from damas_rl.search.mcts import Search, SearchConfig, SearchResult
+from damas_rl.tablebase import endgames
 from reference_search import DRAW, LOSS, WIN, ReferenceSearch, halving
 from search_cases import (
     RULES,
@@ -32,7 +33,7 @@ from search_cases import (
     twin,
 )
 
-PROOF = {pools.UNKNOWN: None, pools.WIN: WIN, pools.DRAW: DRAW, pools.LOSS: LOSS}
+PROOF = {endgames.UNKNOWN: None, endgames.WIN: WIN, endgames.DRAW: DRAW, endgames.LOSS: LOSS}
 
 
 def search_all(
@@ -109,9 +110,9 @@ def test_trees_equal_the_reference(name: str) -> None:
     # The sample must contain what is rare: all kinds of proofs, at roots and below, and repetitions.
     used = np.arange(search.trees.nodes["proven"].shape[1]) < search.trees.roots["nodes_used"][:, None]
     assert nodes > 25 * len(positions)
-    assert {pools.WIN, pools.LOSS, pools.DRAW, pools.UNKNOWN} == set(result.proven.tolist())
+    assert {endgames.WIN, endgames.LOSS, endgames.DRAW, endgames.UNKNOWN} == set(result.proven.tolist())
     assert (used & (search.trees.nodes["repetitions"] == 2)).any()
-    for proof in (pools.WIN, pools.LOSS):
+    for proof in (endgames.WIN, endgames.LOSS):
         assert (used & (search.trees.nodes["num_edges"] > 0) & (search.trees.nodes["proven"] == proof))[:, 1:].any()
 
 
@@ -135,7 +136,7 @@ def test_visits_are_on_legal_moves_and_add_up(kind: str) -> None:
     for array in (result.visits, result.policy, result.priors, result.q):
         assert (array[~legal] == 0).all()
     assert (result.visits.sum(axis=1) == result.simulations).all()
-    assert ((result.simulations == 64) == (result.proven == pools.UNKNOWN))[result.simulations < 64].all()
+    assert ((result.simulations == 64) == (result.proven == endgames.UNKNOWN))[result.simulations < 64].all()
     assert (search.trees.nodes["visits"][:, 0] == result.simulations + 1).all()
     assert result.policy.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
     assert (positions.actions == result.choice[:, None]).any(axis=1).all()
@@ -179,7 +180,7 @@ def test_mate_in_one_is_found_and_kept(kind: str, seed: int | None) -> None:
     positions = mates()
     assert len(positions) > 40
     _, result = search_all(positions, SearchConfig(kind=kind), 400, seed)
-    assert (result.proven == pools.WIN).all() and (result.value == 1.0).all()
+    assert (result.proven == endgames.WIN).all() and (result.value == 1.0).all()
     for game in range(len(positions)):
         for index in range(int(positions.counts[game])):
             then = positions.take(np.array([game]))
@@ -194,7 +195,7 @@ def test_a_proven_win_is_played_to_its_end() -> None:
     """From roots that are proven won the choices win against any reply, one search for each move."""
     positions = join([before_the_end(plies, range(96)) for plies in (3, 5)])
     search = Search(RULES, HashEvaluator(), SearchConfig(), len(positions), 800)
-    won = search.run(positions, 800).proven == pools.WIN
+    won = search.run(positions, 800).proven == endgames.WIN
     single_move = np.array([solve(positions.take(np.array([game])), 1) == WIN for game in range(len(positions))])
     positions = positions.take(np.flatnonzero(won & ~single_move))
     assert len(positions) >= 5
@@ -207,7 +208,7 @@ def test_a_proven_win_is_played_to_its_end() -> None:
         result = search.run(part, 800)
         replies = part.actions[np.arange(len(going)), (rng.random(len(going)) * part.counts).astype(int)]
         mine = part.colors == winners[going]
-        assert (result.proven[mine] == pools.WIN).all()
+        assert (result.proven[mine] == endgames.WIN).all()
         actions = np.full(len(positions), -1)
         actions[going] = np.where(mine, result.choice, replies)
         positions.step(actions)
@@ -243,11 +244,11 @@ def test_win_on_the_last_ply_of_a_counter() -> None:
     for kind in ("puct", "gumbel"):
         blocking = after("W:WK9,K22:B28", kings_only=39)
         _, result = search_all(blocking, SearchConfig(kind=kind, c_puct=5.0), 400)
-        assert result.value[0] == 1.0 and result.proven[0] == pools.WIN
+        assert result.value[0] == 1.0 and result.proven[0] == endgames.WIN
         assert Game(RULES, "W:WK9,K22:B28").push(int(result.choice[0])).to == 32
         drawn = after("W:WK9,K22:BK28", kings_only=39, ending=9)
         _, result = search_all(drawn, SearchConfig(kind=kind, c_puct=50.0, considered=32), 400)
-        assert result.proven[0] == pools.DRAW and result.value[0] == 0.0
+        assert result.proven[0] == endgames.DRAW and result.value[0] == 0.0
         assert (result.q[0, : result.counts[0]] == 0.0).all()  # whatever the network says
 
 
@@ -264,7 +265,7 @@ def test_repetition_counts_the_game_before_the_root() -> None:
             child = int(trees.edges["child"][0, edge])
             if child >= 0 and (trees.nodes["boards"][0, child] == back).all():
                 draws_.append((int(trees.nodes["proven"][0, child]), int(trees.nodes["repetitions"][0, child])))
-    assert draws_ == [(pools.DRAW, 2), (pools.UNKNOWN, 0)]
+    assert draws_ == [(endgames.DRAW, 2), (endgames.UNKNOWN, 0)]
 
 
 # ----------------------------------------------------------------------------------------------------- noise
@@ -426,14 +427,14 @@ def test_virtual_loss(kind: str) -> None:
     result = search.run(positions, 200)
     assert max(widest) == 8 and max(flying) > 0
     assert (search.trees.edges["in_flight"] == 0).all()
-    unproven = result.proven == pools.UNKNOWN
+    unproven = result.proven == endgames.UNKNOWN
     assert (result.visits.sum(axis=1) == result.simulations).all()
     assert (result.simulations[unproven] == 200).all()
     trees = search.trees
     for game in range(len(positions)):
         for node in range(int(trees.roots["nodes_used"][game])):
             first, count = int(trees.nodes["first_edge"][game, node]), int(trees.nodes["num_edges"][game, node])
-            if count and trees.nodes["proven"][game, node] == pools.UNKNOWN:
+            if count and trees.nodes["proven"][game, node] == endgames.UNKNOWN:
                 own = int(node == 0 or count > 1)  # forced nodes are not evaluated
                 assert (
                     trees.nodes["visits"][game, node] == own + trees.edges["visits"][game, first : first + count].sum()
@@ -496,7 +497,7 @@ def test_principal_variation_is_a_legal_line() -> None:
         assert len(line) >= 1
         for action in line:
             position.step(np.array([action]))
-        if result.proven[index] == pools.UNKNOWN:
+        if result.proven[index] == endgames.UNKNOWN:
             assert line[0] == result.actions[index, np.argmax(result.visits[index])]
 
 
@@ -545,7 +546,7 @@ def test_forced_moves_leave_room_for_the_simulations() -> None:
     search.trees = search.trees._replace(nodes=search.trees.nodes[:, :105].copy())
     result = search.run(positions, 100)
     assert (search.trees.roots["nodes_used"] <= 105).all() and (search.trees.roots["nodes_used"] > 100).any()
-    assert ((result.simulations == 100) | (result.proven != pools.UNKNOWN)).all()
+    assert ((result.simulations == 100) | (result.proven != endgames.UNKNOWN)).all()
     assert (result.visits.sum(axis=1) == result.simulations).all() and (search.trees.edges["in_flight"] == 0).all()
 
 

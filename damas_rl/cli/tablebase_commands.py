@@ -1,6 +1,7 @@
 """``damas tablebase``: builds exact endgames, counts them, and says what they know of a position."""
 
 import argparse
+import os
 import shlex
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from damas_env.game import Game
 from damas_env.notation import visible
 from damas_env.position import Positions
-from damas_env.rules import get_rules
+from damas_env.rules import RuleSet, get_rules
 from damas_rl.cli.common import (
     CommandError,
     add_json,
@@ -22,7 +23,9 @@ from damas_rl.cli.common import (
 )
 from damas_rl.files import check_writable
 from damas_rl.tablebase import Tablebase, default_path
+from damas_rl.tablebase.build import working_memory
 from damas_rl.tablebase.index import MOST_PIECES, Slice
+from damas_rl.tablebase.table import partial_path
 
 
 def register(subparsers: Any) -> None:
@@ -75,15 +78,28 @@ def _build(arguments: argparse.Namespace) -> None:
     path = default_path(rules, arguments.pieces)
     path.parent.mkdir(parents=True, exist_ok=True)
     check_writable(path)
-    with progress_bar(arguments.json, "positions") as progress:
-        table = Tablebase.build(rules, arguments.pieces, progress)
-    table.save(path)
+    _check_memory(rules, arguments.pieces)
+    partial = partial_path(rules, arguments.pieces)
+    try:
+        with progress_bar(arguments.json, "positions") as progress:
+            table = Tablebase.build(rules, arguments.pieces, progress, partial)
+        table.save(path)
+    except KeyboardInterrupt:
+        raise CommandError(visible(f"interrupted; the same command goes on from {partial}")) from None
+    partial.unlink()
     size = path.stat().st_size
     if arguments.json:
         print_json({"path": str(path), "bytes": size, "numbers": len(table.values)})
         return
     print(visible(f"{path}: {size:,} bytes for {len(table.values):,} numbers"))
     print(f"Next: damas tablebase stats --rules {shlex.quote(arguments.rules)} --pieces {arguments.pieces}")
+
+
+def _check_memory(rules: RuleSet, pieces: int) -> None:
+    """CommandError if building would not fit into memory; the values themselves are mapped from a file."""
+    needed = working_memory(rules.size, pieces)
+    if needed > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+        raise CommandError(f"--pieces {pieces} needs {needed / 2**30:.1f} GiB of memory; this machine has less")
 
 
 def _table(arguments: argparse.Namespace, pieces: int) -> Tablebase:

@@ -21,6 +21,7 @@ from damas_env.rules import EVENT_CAPTURE, EVENT_MAN_MOVE, MAX_COUNTERS, MAX_HIS
 from damas_rl.search.clock import nanoseconds
 from damas_rl.search.evaluation import evaluate
 from damas_rl.search.transpositions import EXACT, LOWER, PROVEN, UPPER, WON, move_tag, probe, store
+from damas_rl.tablebase.endgames import DRAW, UNKNOWN, verdict
 
 MAX_DEPTH = 60
 """Deepest iteration."""
@@ -32,6 +33,8 @@ _NEVER = 1 << 62
 _CLOCK_NODES = 1024
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _ZERO, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
+_LIKELY = 2_000
+"""Score of a win that a draw law may still take away, less its distance."""
 # Stages of the child in hand: a null window at reduced depth, a null window, the full window.
 _REDUCED, _NULL, _FULL = range(3)
 # Why a search is aborted: a limit, or a position with more moves than there is room for.
@@ -138,14 +141,16 @@ def _play(spec, tables, state, node, child, ply, code):
 
 
 @kernel
-def _context(tables, state, node, ply, depth):
+def _context(tables, endgames, state, node, ply, depth):
     """What decides the value of a node, searched to ``depth``, besides its squares (uint64).
 
     Counters that cannot reach their limit below the node are left out, and so are repetitions where a side without
     king can make none: two paths that differ in these only lead to one value.
     """
     boards = node.boards
-    reach = depth + popcount(boards[0] | boards[1] | boards[2] | boards[3])
+    pieces = popcount(boards[0] | boards[1] | boards[2] | boards[3])
+    # What an endgame table knows reaches further than any search.
+    reach = depth + pieces if pieces > endgames.pieces else _NEVER >> 1
     counts, shift = _ZERO, _ZERO
     for counter in range(MAX_COUNTERS):
         count = np.int64(node.counters[counter])
@@ -197,7 +202,7 @@ def _order_moves(spec, state, node, ply):
 
 
 @kernel
-def _open(spec, tables, state, table, stop, node, ply):
+def _open(spec, tables, endgames, state, table, stop, node, ply):
     """Looks at a node: (True, score) if it is settled at once, else (False, 0) with its moves ready."""
     state.nodes += 1
     if state.nodes >= state.node_limit or (
@@ -211,7 +216,7 @@ def _open(spec, tables, state, table, stop, node, ply):
     depth, alpha, beta = node.depth, node.alpha, node.beta
     node.tag = -1
     if depth > 0 and not over:
-        context = _context(tables, state, node, ply, depth)
+        context = _context(tables, endgames, state, node, ply, depth)
         node.context = context
         known, score, kind, tag = probe(table, state.generation, state.path[state.base + ply], context)
         node.tag = tag
@@ -230,6 +235,17 @@ def _open(spec, tables, state, table, stop, node, ply):
         return True, 0
     if over:
         return True, 0
+    if endgames.pieces:
+        reversible = state.base + ply - node.start
+        proof, result, distance = verdict(
+            spec, tables, endgames, a, b, c, d, node.laws, node.counters, reversible, state.plies + ply
+        )
+        if proof == DRAW:
+            return True, 0
+        if proof != UNKNOWN:
+            return True, result * (WON - ply - distance)
+        if distance >= 0 and depth <= 0:
+            return True, result * (_LIKELY - distance)
     if ply >= _LAST or (depth <= 0 and not is_capture(node.moves[0])):
         return True, evaluate(spec, tables.diagonal, a, b, c, d)
     node.count, node.next = count, 0
@@ -322,12 +338,12 @@ def _lengthen(node, child, code):
 
 
 @kernel
-def _negamax(spec, tables, state, frames, table, stop, depth, alpha, beta):
+def _negamax(spec, tables, endgames, state, frames, table, stop, depth, alpha, beta):
     """Score (int64) of the position at ply 1, searched to ``depth`` with a window; meaningless once aborted."""
     ply = 1
     frames[ply].depth, frames[ply].alpha, frames[ply].beta = depth, alpha, beta
     while True:
-        settled, score = _open(spec, tables, state, table, stop, frames[ply], ply)
+        settled, score = _open(spec, tables, endgames, state, table, stop, frames[ply], ply)
         if state.aborted:
             return 0
         # Upwards, as long as nodes are done.
@@ -355,7 +371,7 @@ def _shuffle(order, count, seed):
 
 
 @kernel
-def _root(spec, tables, state, frames, table, stop, legal, count, max_depth, seed):
+def _root(spec, tables, endgames, state, frames, table, stop, legal, count, max_depth, seed):
     """Iterative deepening over the root moves; returns (index of the chosen move, its score, depth reached).
 
     Moves of equal score are chosen between by ``seed``, each with the same probability: later moves are asked
@@ -377,7 +393,7 @@ def _root(spec, tables, state, frames, table, stop, legal, count, max_depth, see
             if number > 0:
                 low, high = -best, 1 - best
             while True:
-                value = -_negamax(spec, tables, state, frames, table, stop, depth - 1, low, high)
+                value = -_negamax(spec, tables, endgames, state, frames, table, stop, depth - 1, low, high)
                 if state.aborted or value < best or low == -_INFINITY:
                     break
                 low = -_INFINITY
@@ -447,14 +463,15 @@ def _write_line(spec, state, root, scratch, actions):
 
 @kernel
 def search_games(
-    start, end, spec, tables, state, frames, table, stop, generation, boards, plies, counters, repetitions, history,
-    history_len, legal, actions, counts, seeds, max_depth, node_limit, time_limit, full_width, chosen, scores, depths,
-    nodes, lines,
+    start, end, spec, tables, endgames, state, frames, table, stop, generation, boards, plies, counters, repetitions,
+    history, history_len, legal, actions, counts, seeds, max_depth, node_limit, time_limit, full_width, chosen, scores,
+    depths, nodes, lines,
 ):  # fmt: skip
     """Searches the games ``start`` to ``end`` of a batch, one after the other.
 
     Args:
         start, end, spec, tables: games, movement flags and draw laws.
+        endgames: exact endgames, see ``damas_rl.tablebase.endgames``.
         state, frames, table: memory of this thread and its transposition table.
         stop: int64[1], anything but 0 ends the search soon; may be set by another thread.
         generation: mark of the first game's entries in the table; the others take the marks that follow.
@@ -481,7 +498,7 @@ def search_games(
         state.deadline = nanoseconds() + time_limit if time_limit > 0 else _NEVER
         state.generation = generation + game - start
         index, score, depth = _root(
-            spec, tables, state, frames, table, stop, legal[game], counts[game], max_depth, seeds[game]
+            spec, tables, endgames, state, frames, table, stop, legal[game], counts[game], max_depth, seeds[game]
         )
         chosen[game] = actions[game, index] if state.aborted != _NO_ROOM else -1
         scores[game], depths[game], nodes[game] = score, depth, state.nodes

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from damas_env.kernel import kernel
-from damas_rl.search.pools import LOSS, UNKNOWN, WIN
+from damas_rl.tablebase.endgames import LOSS, UNKNOWN, WIN
 
 
 @kernel

@@ -12,6 +12,8 @@ from damas_env.position import Positions
 from damas_env.rules import RuleSet
 from damas_rl.search import pools, roots, tree
 from damas_rl.strict import check_ranges
+from damas_rl.tablebase import Tablebase
+from damas_rl.tablebase.endgames import new_endgames
 
 
 class Evaluate(Protocol):
@@ -113,7 +115,15 @@ class SearchStats:
 class Search:
     """Trees for up to ``games`` games; one object serves one thread."""
 
-    def __init__(self, rules: RuleSet, evaluator: Evaluate, config: SearchConfig, games: int, simulations: int) -> None:
+    def __init__(
+        self,
+        rules: RuleSet,
+        evaluator: Evaluate,
+        config: SearchConfig,
+        games: int,
+        simulations: int,
+        tablebase: Tablebase | None = None,
+    ) -> None:
         """Allocates the pools.
 
         Args:
@@ -122,9 +132,11 @@ class Search:
             config: see :class:`SearchConfig`.
             games: most games in one call of :meth:`run`.
             simulations: most simulations for one move.
+            tablebase: exact endgames that are asked within the trees.
         """
         self.rules, self.evaluator, self.config, self.games = rules, evaluator, config, games
-        self.simulations = simulations
+        self.simulations, self.tablebase = simulations, tablebase
+        self._endgames = tablebase.endgames if tablebase else new_endgames(rules)
         self.stats = SearchStats()
         considered = min(config.considered, rules.max_moves)
         self.trees = pools.new_trees(rules, games, simulations)
@@ -162,14 +174,16 @@ class Search:
             raise ValueError(f"This search runs 1 to {self.simulations} simulations a move, not {budget.max()}.")
         spec, tables = self.rules.spec, self.rules.tables
         tree.plant(
-            spec, tables, self.trees, self._leaves, positions.boards, positions.counters, positions.plies,
-            positions.repetitions, positions.history, positions.history_len, budget,
+            spec, tables, self._endgames, self.trees, self._leaves, positions.boards, positions.counters,
+            positions.plies, positions.repetitions, positions.history, positions.history_len, budget,
         )  # fmt: skip
         self._evaluate(size)
         if rng is not None:
             self._add_noise(rng, positions.counts)
         while True:
-            found = tree.select(spec, tables, self.trees, self._scales, self._leaves, size, self.config.leaves_per_tree)
+            found = tree.select(
+                spec, tables, self._endgames, self.trees, self._scales, self._leaves, size, self.config.leaves_per_tree
+            )
             if found == 0:
                 break
             self._evaluate(found)
@@ -177,6 +191,8 @@ class Search:
         if self.trees.nodes["num_edges"][:size].max() >= room:
             raise ValueError(f"A position in the search has {room} legal moves or more; there is no room.")
         result = self._read(size)
+        if self.tablebase is not None:
+            _follow(self.tablebase, positions, result)
         self.stats.seconds += time.perf_counter() - started
         return result
 
@@ -229,3 +245,18 @@ class Search:
         """Actions of the most visited line of the latest search of one game."""
         out = np.zeros(length, dtype=np.int16)
         return [int(action) for action in out[: roots.principal_variation(self.trees, game, out)]]
+
+
+def _follow(tablebase: Tablebase, positions: Positions, result: SearchResult) -> None:
+    """Where a root is in the table itself, only the table's best moves remain: among won moves some never win."""
+    pieces = np.bitwise_count(positions.boards).sum(axis=1)
+    rows = np.flatnonzero(pieces <= tablebase.pieces)
+    if not len(rows):
+        return
+    best = tablebase.best_moves(positions.take(rows))
+    rows, best = rows[best.any(axis=1)], best[best.any(axis=1)]
+    policy = np.where(best, result.policy[rows], 0.0)
+    policy = np.where(policy.sum(axis=1, keepdims=True) > 1e-3, policy, best)
+    result.policy[rows] = policy / policy.sum(axis=1, keepdims=True)
+    chosen = np.where(best, result.visits[rows] + result.policy[rows], -1.0).argmax(axis=1)
+    result.choice[rows] = result.actions[rows, chosen]

@@ -5,7 +5,8 @@ their priors follow when the network has answered. Values:
 
 * ``value`` of a node sums values for the side to move **in** it, ``value`` of an edge those for the side that
   **chooses** it (the side to move in its parent).
-* A proof (``proven``) is for the side to move in the node; an edge carries the proof of its child.
+* A proof (``proven``: ``UNKNOWN``, ``WIN``, ``LOSS`` or ``DRAW``) is for the side to move in the node; an edge carries
+  the proof of its child.
 
 Memory is made of records (structured arrays): what one step of a walk reads lies together.
 """
@@ -16,7 +17,6 @@ import numpy as np
 
 from damas_env.rules import MAX_COUNTERS, MAX_HISTORY, RuleSet
 
-UNKNOWN, WIN, LOSS, DRAW = 0, 1, 2, 3
 READY, PENDING, FULL = 0, 1, 2
 """State of a node: has priors; waits for the network; has no edges because the edge pool was full."""
 
@@ -39,6 +39,7 @@ NODE = np.dtype(
         ("reversible", np.int16),
         ("repetitions", np.int8),
         ("laws", np.uint8),
+        ("tabled", np.int8),
     ],
     align=True,
 )
@@ -47,8 +48,8 @@ NODE = np.dtype(
 Fields: ``visits``, completed simulations through the node, its own evaluation included (forced nodes have none);
 ``value``, their sum; ``explored``, sum of the priors of edges that have been visited; ``first_edge`` and
 ``num_edges``; ``parent`` (-1 at the root) and ``parent_edge``; ``proven``; ``state``; ``net_value``, the network's
-answer; ``boards``, ``counters``, ``plies`` and ``repetitions`` as in ``Positions``; ``key``; ``reversible``, plies
-since the last capture or man move; ``laws``, the standing draw laws.
+answer, or that of an endgame table if ``tabled``; ``boards``, ``counters``, ``plies`` and ``repetitions`` as in
+``Positions``; ``key``; ``reversible``, plies since the last capture or man move; ``laws``, the standing draw laws.
 """
 
 EDGE = np.dtype(

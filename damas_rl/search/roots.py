@@ -6,7 +6,7 @@ import numpy as np
 
 from damas_env.kernel import kernel
 from damas_rl.search.choice import completed_quality, mixed_value, proven_value, quality_scale
-from damas_rl.search.pools import DRAW, LOSS, UNKNOWN, WIN
+from damas_rl.tablebase.endgames import DRAW, LOSS, UNKNOWN, WIN
 
 
 @kernel

@@ -4,6 +4,8 @@ The backup flips the sign of a value once per ply, since players always alternat
 node all of whose children are proven takes the best of them (Winands, Björnsson and Saito, "Monte-Carlo Tree Search
 Solver", 2008).
 
+Endgame tables are asked at every new node: what they know for certain ends a simulation as the end of a game does.
+
 A position with a single legal move is not worth a question to the network: its value is that of what follows. A new
 node of that kind (a *forced* node) is passed through, and the simulation goes on to the first position with a choice.
 
@@ -21,9 +23,12 @@ from damas_env.movegen import WORK, generate, play
 from damas_env.outcome import advance_counters, events_of, judge, key, standing_laws
 from damas_env.rules import EVENT_CAPTURE, EVENT_MAN_MOVE, MAX_COUNTERS
 from damas_rl.search.choice import choose_gumbel, choose_puct, proven_value
-from damas_rl.search.pools import DRAW, FULL, LOSS, PENDING, READY, UNKNOWN, WIN
+from damas_rl.search.pools import FULL, PENDING, READY
+from damas_rl.tablebase.endgames import DRAW, LOSS, UNKNOWN, WIN, verdict
 
 _NOBODY, _COLLISION = -1, -2
+_LIKELY = 0.9
+"""Value of a position that the table holds for won while a draw law may still strike: it is searched on."""
 
 
 @kernel
@@ -48,10 +53,11 @@ def _earlier_occurrences(nodes, root, index, reversible):
 
 
 @kernel
-def _fill_node(spec, tables, nodes, edges, root, index, work):
-    """Edges and termination of a node whose boards, counters, laws, plies and repetitions are set.
+def _fill_node(spec, tables, endgames, nodes, edges, root, index, work):
+    """Edges of a node whose boards, counters, laws, plies and repetitions are set.
 
-    Returns (whether the game is over there, value for the side to move if so).
+    Returns what is known of it for certain (``UNKNOWN`` at the root), because the game is over there or by the
+    endgame table; it has no edges then.
     """
     node = nodes[index]
     a, b, c, d = node.boards[0], node.boards[1], node.boards[2], node.boards[3]
@@ -59,13 +65,21 @@ def _fill_node(spec, tables, nodes, edges, root, index, work):
     first = root.edges_used
     node.first_edge, node.num_edges = first, 0
     node.visits, node.value, node.explored = 0, 0.0, 0.0
-    node.proven, node.state = UNKNOWN, PENDING
-    termination = judge(tables, count, a | b, np.int64(node.laws), node.counters, node.repetitions, node.plies)
-    if termination != 0 and node.parent >= 0:
-        return True, -1.0 if count == 0 else 0.0
+    node.proven, node.state, node.tabled = UNKNOWN, PENDING, 0
+    if node.parent >= 0:
+        laws = np.int64(node.laws)
+        if judge(tables, count, a | b, laws, node.counters, node.repetitions, node.plies) != 0:
+            return LOSS if count == 0 else DRAW
+        proof, result, distance = verdict(
+            spec, tables, endgames, a, b, c, d, laws, node.counters, node.reversible, node.plies
+        )
+        if proof != UNKNOWN:
+            return proof
+        if distance >= 0:
+            node.tabled, node.net_value = 1, _LIKELY * result
     if first + count > edges.shape[0]:
         node.state = FULL
-        return False, 0.0
+        return UNKNOWN
     node.num_edges = count
     root.edges_used = first + count
     encode(spec, count, work)
@@ -74,11 +88,11 @@ def _fill_node(spec, tables, nodes, edges, root, index, work):
         edge.move, edge.action = work.moves[place], work.actions[place]
         edge.visits, edge.value = 0, 0.0
         edge.child, edge.in_flight, edge.proven = -1, 0, UNKNOWN
-    return False, 0.0
+    return UNKNOWN
 
 
 @kernel
-def plant(spec, tables, trees, leaves, boards, counters, plies, repetitions, history, history_len, budget):
+def plant(spec, tables, endgames, trees, leaves, boards, counters, plies, repetitions, history, history_len, budget):
     """Makes a fresh root for each game; all roots become leaves."""
     work = np.empty(1, WORK)[0]
     for game in range(boards.shape[0]):
@@ -98,7 +112,7 @@ def plant(spec, tables, trees, leaves, boards, counters, plies, repetitions, his
         node.reversible = history_len[game] - 1
         node.key, node.laws = key(a, b, c, d), standing_laws(tables, a, b, c, d)
         node.parent, node.parent_edge = -1, -1
-        _fill_node(spec, tables, nodes, edges, root, 0, work)
+        _fill_node(spec, tables, endgames, nodes, edges, root, 0, work)
         _add_leaf(leaves, game, game, nodes, 0)
 
 
@@ -160,8 +174,8 @@ def _back_up(nodes, edges, index, value):
 
 
 @kernel
-def _grow(spec, tables, nodes, edges, root, index, place, work):
-    """The new node behind an edge: (node, is terminal, value for the side to move there)."""
+def _grow(spec, tables, endgames, nodes, edges, root, index, place, work):
+    """The new node behind an edge, and what is known of it for certain."""
     new = np.int64(root.nodes_used)
     root.nodes_used = new + 1
     node, child, code = nodes[index], nodes[new], edges[place].move
@@ -177,8 +191,7 @@ def _grow(spec, tables, nodes, edges, root, index, place, work):
     child.plies = node.plies + 1
     child.parent, child.parent_edge = index, place
     child.repetitions = _earlier_occurrences(nodes, root, new, reversible)
-    terminal, value = _fill_node(spec, tables, nodes, edges, root, new, work)
-    return new, terminal, value
+    return new, _fill_node(spec, tables, endgames, nodes, edges, root, new, work)
 
 
 @kernel
@@ -190,14 +203,16 @@ def _pass_through(nodes, edges, root, index):
     node, needed = nodes[index], root.budget - root.simulations
     if node.num_edges != 1 or root.nodes_used + needed > nodes.shape[0]:
         return False
-    node.state, node.net_value = READY, 0.0
+    node.state = READY
+    if not node.tabled:
+        node.net_value = 0.0
     edge = edges[node.first_edge]
     edge.prior, edge.logit = 1.0, 0.0
     return True
 
 
 @kernel
-def _simulate(spec, tables, nodes, edges, root, scales, work):
+def _simulate(spec, tables, endgames, nodes, edges, root, scales, work):
     """Walks from the root to a node that needs the network and returns it; forced nodes are passed through.
 
     Returns -1 if the walk ended in a known value, which has been backed up; -2 if it met a node that already waits
@@ -214,10 +229,10 @@ def _simulate(spec, tables, nodes, edges, root, scales, work):
         edges[place].in_flight += 1
         child = np.int64(edges[place].child)
         if child < 0:
-            child, terminal, value = _grow(spec, tables, nodes, edges, root, index, place, work)
-            if terminal:
-                _prove(nodes, edges, child, LOSS if value < 0 else DRAW)
-                _back_up(nodes, edges, child, value)
+            child, proof = _grow(spec, tables, endgames, nodes, edges, root, index, place, work)
+            if proof != UNKNOWN:
+                _prove(nodes, edges, child, proof)
+                _back_up(nodes, edges, child, proven_value(proof))
                 return _NOBODY
             if not _pass_through(nodes, edges, root, child):
                 return child
@@ -239,7 +254,7 @@ def _simulate(spec, tables, nodes, edges, root, scales, work):
 
 
 @kernel
-def select(spec, tables, trees, scales, leaves, games, leaves_per_tree):
+def select(spec, tables, endgames, trees, scales, leaves, games, leaves_per_tree):
     """Runs simulations in every tree until it waits for the network or its budget is spent; number of leaves found.
 
     A tree stops early once its root is proven.
@@ -255,7 +270,7 @@ def select(spec, tables, trees, scales, leaves, games, leaves_per_tree):
             and nodes[0].proven == UNKNOWN
             and nodes[0].num_edges > 0
         ):
-            leaf = _simulate(spec, tables, nodes, edges, root, scales, work)
+            leaf = _simulate(spec, tables, endgames, nodes, edges, root, scales, work)
             if leaf == _COLLISION:
                 break
             root.simulations += 1
@@ -294,10 +309,11 @@ def expand(trees, leaves, count, logits, values):
             total += weight
         for place in range(first, end):
             edges[place].prior /= total
-        node.net_value = values[leaf]
+        if not node.tabled:
+            node.net_value = values[leaf]
         if node.state == PENDING:
             node.state = READY
-        _back_up(nodes, edges, index, np.float64(values[leaf]))
+        _back_up(nodes, edges, index, np.float64(node.net_value))
 
 
 @kernel

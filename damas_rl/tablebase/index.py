@@ -18,6 +18,9 @@ from damas_env.rules import SIZE_MASK
 MOST_PIECES = 6
 """Pieces of both sides together, at most."""
 
+HOLE = 255
+"""Value of a number that is no position."""
+
 _CHOOSE = np.array([[comb(n, k) for k in range(MOST_PIECES + 1)] for n in range(51)], dtype=np.int64)
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
@@ -81,11 +84,12 @@ def new_index(board: int, pieces: int) -> np.void:
 
 def slot(own_men: int, own_kings: int, other_men: int, other_kings: int) -> int:
     """Place of a slice in ``offsets``."""
-    return int(_slot.py_func(own_men, own_kings, other_men, other_kings))
+    return int(slot_of.py_func(own_men, own_kings, other_men, other_kings))
 
 
 @kernel
-def _slot(own_men, own_kings, other_men, other_kings):
+def slot_of(own_men, own_kings, other_men, other_kings):
+    """Place of a slice in ``offsets`` (int64)."""
     width = MOST_PIECES + 1
     return ((own_men * width + own_kings) * width + other_men) * width + other_kings
 
@@ -136,7 +140,7 @@ def number(spec, index, own_men, own_kings, other_men, other_kings):
     rank3, crowned = _rank(spec, other_kings, 0)
     if men + kings + others + crowned > MOST_PIECES:
         return np.int64(-1)
-    offset = index.offsets[_slot(men, kings, others, crowned)]
+    offset = index.offsets[slot_of(men, kings, others, crowned)]
     if offset < 0:
         return np.int64(-1)
     rank = rank0 * _CHOOSE[squares, kings] + rank1

@@ -1,82 +1,146 @@
 """A tablebase: asking it, checking it, and keeping it in a file."""
 
+import contextlib
+import hashlib
 import json
 import lzma
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from damas_env.errors import shown
-from damas_env.kernel import kernel
 from damas_env.position import THREADS, Positions
 from damas_env.rules import RuleSet
 from damas_rl.files import atomic_write, why
-from damas_rl.tablebase.build import HOLE, LONGEST, build
-from damas_rl.tablebase.index import MOST_PIECES, Slice, new_index, number, slices, slot
+from damas_rl.tablebase.build import LONGEST, pairs, solve
+from damas_rl.tablebase.endgames import judge_positions, new_endgames, rank_moves
+from damas_rl.tablebase.index import HOLE, MOST_PIECES, Slice, new_index, slices, slot
 
 _FORMAT = "damas-tablebase 1"
 _LONGEST_HEADER = 4096
+
+AT_ONCE = 4
+"""Tables of up to so many pieces are built when they are first asked for: that takes seconds."""
 
 
 class TablebaseError(ValueError):
     """A file that is no tablebase, or not the one that is wanted; the message is one sentence."""
 
 
-@kernel
-def _look_up(spec, index, values, boards, out):
-    """Values of many positions; ``HOLE`` for those that are not in the table."""
-    for row in range(len(boards)):
-        here = number(spec, index, boards[row, 0], boards[row, 1], boards[row, 2], boards[row, 3])
-        out[row] = values[here] if here >= 0 else HOLE
+class Verdicts(NamedTuple):
+    """What a table says of B positions (see :func:`~damas_rl.tablebase.endgames.verdict`).
+
+    Attributes:
+        proof: int8[B]. result: int8[B]. distance: int16[B].
+    """
+
+    proof: NDArray[np.int8]
+    result: NDArray[np.int8]
+    distance: NDArray[np.int16]
 
 
 class Tablebase:
     """Exact values of all positions of few pieces under one way of moving; draw laws are left out.
 
     Attributes:
-        rules: a rule set of that way of moving.
+        rules: the rule set of the games that are looked up.
         pieces: pieces of both sides together, at most.
-        values: uint8, see :mod:`damas_rl.tablebase.build`.
+        values: uint8, see :mod:`damas_rl.tablebase.build`; mapped from a file where there is one.
+        endgames: what kernels ask; valid as long as this object lives.
     """
 
     def __init__(self, rules: RuleSet, pieces: int, values: NDArray[np.uint8]) -> None:
         self.rules, self.pieces, self.values = rules, pieces, values
         self.index = new_index(rules.size, pieces)
+        self.endgames = new_endgames(rules, pieces, values)
 
     @classmethod
-    def build(cls, rules: RuleSet, pieces: int, progress: Callable[[int, int], None] | None = None) -> "Tablebase":
+    def build(
+        cls,
+        rules: RuleSet,
+        pieces: int,
+        progress: Callable[[int, int], None] | None = None,
+        partial: Path | None = None,
+    ) -> "Tablebase":
         """Computes the table.
 
         Args:
             rules: rule set.
-            pieces: 2 to 6; 4 take seconds, 5 minutes.
+            pieces: 2 to 6; 4 take seconds, 5 minutes, 6 hours.
             progress: called with (numbers done, all numbers).
+            partial: a file in which the values are kept while they are found; a later call goes on from there. It is
+                as large as the table, and left in place.
+
+        Raises:
+            OSError: ``partial`` cannot be written.
         """
         if not 2 <= pieces <= MOST_PIECES:
             raise ValueError(f"pieces={shown(pieces)}: choose from 2 to {MOST_PIECES}.")
-        return cls(rules, pieces, build(rules, pieces, progress))
+        size, steps = int(new_index(rules.size, pieces)["size"]), len(pairs(pieces))
+        work = _Partial(partial, size)
+        for known in solve(rules, pieces, work.values, min(work.solved, steps)):
+            work.advance()
+            if progress is not None:
+                progress(known, size)
+        return cls(rules, pieces, work.values)
 
     def look_up(self, positions: Positions) -> tuple[NDArray[np.int8], NDArray[np.int16]]:
-        """(result, plies) of each position.
+        """(result, plies) of each position by the board alone.
 
         Returns:
             result: int8[B], 1 = won, 0 = drawn, -1 = lost for the side to move. plies: int16[B], to the end with best
             play of both, 0 in draws; -1 for positions that are not in the table (their result is 0).
         """
-        if positions.rules.spec.flags != self.rules.spec.flags:
-            raise ValueError(f"This table is for {self.rules.name!r}; {positions.rules.name!r} moves otherwise.")
-        found = np.empty(len(positions), dtype=np.uint8)
-        _look_up(self.rules.spec, self.index, self.values, positions.boards, found)
-        values = found.astype(np.int16)
-        missing, decided = values == HOLE, values > 0
-        result = np.where(decided, 1 - 2 * (values & 1), 0)
-        result[missing] = 0
-        return result.astype(np.int8), np.where(missing, -1, np.maximum(values - 1, 0)).astype(np.int16)
+        verdicts = self.judge(positions)
+        return verdicts.result, verdicts.distance
+
+    def judge(self, positions: Positions) -> Verdicts:
+        """What the table says of each position and of the game from there, the draw laws included."""
+        self._check(positions)
+        size = len(positions)
+        found = Verdicts(np.zeros(size, np.int8), np.zeros(size, np.int8), np.zeros(size, np.int16))
+        judge_positions(
+            self.rules.spec, self.rules.tables, self.endgames, positions.boards, positions.counters,
+            positions.history_len, positions.plies, *found,
+        )  # fmt: skip
+        return found
+
+    def best_moves(self, positions: Positions) -> NDArray[np.bool_]:
+        """bool[B, M]: the moves that the table holds for best.
+
+        Won: those that win soonest. Lost: those that lose last. Drawn: those that keep the draw. Rows of positions
+        that are not in the table are empty.
+        """
+        worth = self._worth(positions)
+        return np.isfinite(worth) & (worth == worth.max(axis=1, keepdims=True))
+
+    def keeping_moves(self, positions: Positions) -> NDArray[np.bool_]:
+        """bool[B, M]: the moves that keep the result of the board; empty rows as in :meth:`best_moves`."""
+        worth = self._worth(positions)
+        return np.isfinite(worth) & (np.sign(worth) == np.sign(worth.max(axis=1, keepdims=True)))
+
+    def _worth(self, positions: Positions) -> NDArray[np.float64]:
+        """float64[B, M]: what each move leads to, for the side that chooses it.
+
+        Quick wins are best, slow losses better than quick ones; minus infinity where there is no move, or the position
+        is not in the table.
+        """
+        self._check(positions)
+        values = np.full(positions.moves.shape, HOLE, dtype=np.uint8)
+        rank_moves(self.rules.spec, self.endgames, positions.boards, positions.moves, positions.counts, values)
+        moves = np.arange(values.shape[1]) < positions.counts[:, None]
+        known = np.bitwise_count(positions.boards).sum(axis=1) <= self.pieces
+        worth = np.where(values == 0, 0.0, np.where(values & 1, 1000.0 - values, values - 1000.0))
+        return np.where(moves & known[:, None], worth, -np.inf)
+
+    def _check(self, positions: Positions) -> None:
+        if positions.rules is not self.rules and positions.rules != self.rules:
+            raise ValueError(f"This table is for the rules {self.rules.name!r}, not {positions.rules.name!r}.")
 
     def statistics(self) -> list[dict[str, int]]:
         """Positions, wins, draws and losses of each balance: White to move, results for White."""
@@ -112,7 +176,7 @@ class Tablebase:
 
     @classmethod
     def load(cls, path: Path, rules: RuleSet, pieces: int) -> "Tablebase":
-        """Reads a file.
+        """Opens a file. Its values are unpacked once, into a cache, from where they are mapped into memory.
 
         Raises:
             TablebaseError: it cannot be read, is no tablebase, is damaged, or is for other rules or another number of
@@ -123,20 +187,54 @@ class Tablebase:
                 raise TablebaseError(f"{path} is no file, so it is no tablebase.")
             with open(path, "rb") as file:
                 header = _header(file.readline(_LONGEST_HEADER), path)
+                if header.get("movement") != _movement(rules)["movement"]:
+                    raise TablebaseError(
+                        f"The tablebase {path} is for {shown(header.get('rules'))}, not for {rules.name!r}."
+                    )
+                if header.get("pieces") != pieces:
+                    raise TablebaseError(
+                        f"The tablebase {path} is for {shown(header.get('pieces'))} pieces, not for {pieces}."
+                    )
                 data = file.read()
         except OSError as error:
             raise TablebaseError(f"The tablebase {path} cannot be read: {why(error)}.") from None
-        if header.get("movement") != _movement(rules)["movement"]:
-            raise TablebaseError(f"The tablebase {path} is for {shown(header.get('rules'))}, not for {rules.name!r}.")
-        if header.get("pieces") != pieces:
-            raise TablebaseError(f"The tablebase {path} is for {shown(header.get('pieces'))} pieces, not for {pieces}.")
-        table = cls(rules, pieces, np.empty(int(new_index(rules.size, pieces)["size"]), dtype=np.uint8))
+        size = int(new_index(rules.size, pieces)["size"])
+        cached = _cache_folder() / f"{path.stem[:40]}-{hashlib.sha256(data).hexdigest()[:16]}.values"
         try:
-            for balance, part in zip(slices(pieces), _split(data, header.get("sizes")), strict=True):
-                table._part(balance)[:] = _unpacked(part, balance.size(rules.size))
-        except (ValueError, lzma.LZMAError, TypeError):
-            raise TablebaseError(f"The tablebase {path} is damaged; build it again: damas tablebase build.") from None
-        return table
+            if not (cached.is_file() and cached.stat().st_size == size):
+                cached.parent.mkdir(parents=True, exist_ok=True)
+                atomic_write(cached, _unpacked(data, header, rules, pieces, path))
+            return cls(rules, pieces, np.asarray(np.memmap(cached, np.uint8, "c", shape=(size,))))
+        except OSError:  # no room for a cache: memory serves as well
+            parts = _unpacked(data, header, rules, pieces, path)
+            return cls(rules, pieces, np.frombuffer(b"".join(parts), dtype=np.uint8).copy())
+
+
+class _Partial:
+    """Values under way, in memory or mapped from a file that also tells how many pairs of slices are solved."""
+
+    def __init__(self, path: Path | None, size: int) -> None:
+        self.solved = 0
+        if path is None:
+            self._map = None
+            self.values = np.zeros(size, dtype=np.uint8)
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not (path.is_file() and path.stat().st_size == size + 8):
+            with open(path, "wb") as file:
+                file.truncate(size + 8)
+        self._map = np.memmap(path, np.uint8, "r+", shape=(size + 8,))
+        self.values = np.asarray(self._map[:size])
+        self._count = self._map[size:].view(np.int64)
+        self.solved = int(self._count[0])
+
+    def advance(self) -> None:
+        """One more pair is solved: its values are on disk before the count says so."""
+        self.solved += 1
+        if self._map is not None:
+            self._map.flush()
+            self._count[0] = self.solved
+            self._map.flush()
 
 
 def _movement(rules: RuleSet) -> dict[str, Any]:
@@ -153,26 +251,62 @@ def _header(line: bytes, path: Path) -> dict[str, Any]:
     return header
 
 
-def _split(data: bytes, sizes: Any) -> Iterator[bytes]:
-    if not isinstance(sizes, list) or sum(sizes) != len(data):
-        raise ValueError
-    start = 0
-    for size in sizes:
-        yield data[start : start + size]
-        start += size
-
-
-def _unpacked(part: bytes, size: int) -> NDArray[np.uint8]:
-    """The ``size`` values of a slice; ValueError if there are more, fewer or impossible ones."""
-    values = np.frombuffer(lzma.LZMADecompressor().decompress(part, max_length=size + 1), dtype=np.uint8)
-    if len(values) != size or ((values > LONGEST + 1) & (values != HOLE)).any():
-        raise ValueError
-    return values
+def _unpacked(data: bytes, header: dict[str, Any], rules: RuleSet, pieces: int, path: Path) -> Iterator[bytes]:
+    """The values of each slice; TablebaseError if there are more, fewer or impossible ones."""
+    sizes, balances = header.get("sizes"), slices(pieces)
+    try:
+        if not isinstance(sizes, list) or sum(sizes) != len(data) or len(sizes) != len(balances):
+            raise ValueError
+        start = 0
+        for size, balance in zip(sizes, balances, strict=True):
+            numbers = balance.size(rules.size)
+            part = lzma.LZMADecompressor().decompress(data[start : start + size], max_length=numbers + 1)
+            values = np.frombuffer(part, dtype=np.uint8)
+            if len(values) != numbers or ((values > LONGEST + 1) & (values != HOLE)).any():
+                raise ValueError
+            yield part
+            start += size
+    except (ValueError, lzma.LZMAError, TypeError):
+        raise TablebaseError(f"The tablebase {path} is damaged; build it again: damas tablebase build.") from None
 
 
 def default_path(rules: RuleSet, pieces: int) -> Path:
     """Where the table of a rule set is kept: one file for each way of moving, in the user's data folder."""
-    home = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return _folder("XDG_DATA_HOME", ".local/share") / f"{rules.spec.flags:x}-{pieces}.dtb"
+
+
+def partial_path(rules: RuleSet, pieces: int) -> Path:
+    """Where a table is kept while it is built."""
+    return _cache_folder() / f"{rules.spec.flags:x}-{pieces}.partial"
+
+
+def _cache_folder() -> Path:
+    return _folder("XDG_CACHE_HOME", ".cache")
+
+
+def _folder(variable: str, otherwise: str) -> Path:
+    home = Path(os.environ.get(variable, ""))
     if not home.is_absolute():  # the specification says to ignore others
-        home = Path.home() / ".local" / "share"
-    return home / "damas-rl" / "tablebases" / f"{rules.spec.flags:x}-{pieces}.dtb"
+        home = Path.home() / otherwise
+    return home / "damas-rl" / "tablebases"
+
+
+def open_tablebase(rules: RuleSet, pieces: int, progress: Callable[[int, int], None] | None = None) -> Tablebase:
+    """The table of a rule set from where it is kept; one of up to ``AT_ONCE`` pieces is built if it is not there.
+
+    Raises:
+        TablebaseError: there is none of so many pieces, or it is damaged.
+        ValueError: an impossible number of pieces.
+    """
+    if not 2 <= pieces <= MOST_PIECES:
+        raise ValueError(f"Endgame tables have 2 to {MOST_PIECES} pieces, not {shown(pieces)}.")
+    path = default_path(rules, pieces)
+    if path.exists():
+        return Tablebase.load(path, rules, pieces)
+    if pieces > AT_ONCE:
+        command = f"damas tablebase build --rules {rules.name} --pieces {pieces}"
+        raise TablebaseError(f"There is no table of {pieces} pieces for {rules.name!r} yet: {command}")
+    table = Tablebase.build(rules, pieces, progress)
+    with contextlib.suppress(OSError):  # without a file it is built again next time
+        table.save(path)
+    return table
