@@ -4,6 +4,7 @@ import errno
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -107,9 +108,14 @@ def test_sample_games_are_legal_to_the_end(finished):
         game for path in (finished / "games").glob("*.pdn") for game in read_pdn(path.read_text(), get_rules("cbd"))
     ]
     assert len(games) >= 10
+    adjudicated = [game for game in games if game.tags["Termination"] == "adjudication"]
+    assert 0 < len(adjudicated) < len(games)
     for game in games:
-        assert game.error is None and game.outcome is not None
-        assert game.outcome.termination.name.lower() == game.tags["Termination"]
+        assert game.error is None and game.result != "*"
+        if game in adjudicated:
+            assert game.outcome is None and len(re.findall(r"K?\d+", game.final_fen)) <= 3
+        else:
+            assert game.outcome.termination.name.lower() == game.tags["Termination"]
 
 
 def test_one_seed_gives_equal_runs_and_two_seeds_differ(finished, tmp_path):

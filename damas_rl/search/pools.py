@@ -17,8 +17,9 @@ import numpy as np
 
 from damas_env.rules import MAX_COUNTERS, MAX_HISTORY, RuleSet
 
-READY, PENDING, FULL = 0, 1, 2
-"""State of a node: has priors; waits for the network; has no edges because the edge pool was full."""
+READY, PENDING, FULL, TABLED = 0, 1, 2, 3
+"""State of a node: has priors; waits for the network; has no edges because the edge pool was full; waits for priors
+only, since an endgame table gave the value."""
 
 NODE = np.dtype(
     [
@@ -39,7 +40,6 @@ NODE = np.dtype(
         ("reversible", np.int16),
         ("repetitions", np.int8),
         ("laws", np.uint8),
-        ("tabled", np.int8),
     ],
     align=True,
 )
@@ -47,8 +47,8 @@ NODE = np.dtype(
 
 Fields: ``visits``, completed simulations through the node, its own evaluation included (forced nodes have none);
 ``value``, their sum; ``explored``, sum of the priors of edges that have been visited; ``first_edge`` and
-``num_edges``; ``parent`` (-1 at the root) and ``parent_edge``; ``proven``; ``state``; ``net_value``, the network's
-answer, or that of an endgame table if ``tabled``; ``boards``, ``counters``, ``plies`` and ``repetitions`` as in
+``num_edges``; ``parent`` (-1 at the root) and ``parent_edge``; ``proven``; ``state``; ``net_value``, the
+network's answer or that of an endgame table; ``boards``, ``counters``, ``plies`` and ``repetitions`` as in
 ``Positions``; ``key``; ``reversible``, plies since the last capture or man move; ``laws``, the standing draw laws.
 """
 

@@ -23,7 +23,7 @@ from damas_env.movegen import WORK, generate, play
 from damas_env.outcome import advance_counters, events_of, judge, key, standing_laws
 from damas_env.rules import EVENT_CAPTURE, EVENT_MAN_MOVE, MAX_COUNTERS
 from damas_rl.search.choice import choose_gumbel, choose_puct, proven_value
-from damas_rl.search.pools import FULL, PENDING, READY
+from damas_rl.search.pools import FULL, PENDING, READY, TABLED
 from damas_rl.tablebase.endgames import DRAW, LOSS, UNKNOWN, WIN, verdict
 
 _NOBODY, _COLLISION = -1, -2
@@ -65,7 +65,7 @@ def _fill_node(spec, tables, endgames, nodes, edges, root, index, work):
     first = root.edges_used
     node.first_edge, node.num_edges = first, 0
     node.visits, node.value, node.explored = 0, 0.0, 0.0
-    node.proven, node.state, node.tabled = UNKNOWN, PENDING, 0
+    node.proven, node.state = UNKNOWN, PENDING
     if node.parent >= 0:
         laws = np.int64(node.laws)
         if judge(tables, count, a | b, laws, node.counters, node.repetitions, node.plies) != 0:
@@ -76,7 +76,7 @@ def _fill_node(spec, tables, endgames, nodes, edges, root, index, work):
         if proof != UNKNOWN:
             return proof
         if distance >= 0:
-            node.tabled, node.net_value = 1, _LIKELY * result
+            node.state, node.net_value = TABLED, _LIKELY * result
     if first + count > edges.shape[0]:
         node.state = FULL
         return UNKNOWN
@@ -203,9 +203,9 @@ def _pass_through(nodes, edges, root, index):
     node, needed = nodes[index], root.budget - root.simulations
     if node.num_edges != 1 or root.nodes_used + needed > nodes.shape[0]:
         return False
-    node.state = READY
-    if not node.tabled:
+    if node.state != TABLED:
         node.net_value = 0.0
+    node.state = READY
     edge = edges[node.first_edge]
     edge.prior, edge.logit = 1.0, 0.0
     return True
@@ -243,7 +243,7 @@ def _simulate(spec, tables, endgames, nodes, edges, root, scales, work):
         if node.proven != UNKNOWN:
             _back_up(nodes, edges, index, proven_value(node.proven))
             return _NOBODY
-        if node.state == PENDING or (node.state == FULL and node.visits == 0):
+        if node.state == PENDING or node.state == TABLED or (node.state == FULL and node.visits == 0):
             while nodes[index].parent >= 0:
                 edges[nodes[index].parent_edge].in_flight -= 1
                 index = np.int64(nodes[index].parent)
@@ -309,9 +309,9 @@ def expand(trees, leaves, count, logits, values):
             total += weight
         for place in range(first, end):
             edges[place].prior /= total
-        if not node.tabled:
+        if node.state != TABLED:
             node.net_value = values[leaf]
-        if node.state == PENDING:
+        if node.state != FULL:
             node.state = READY
         _back_up(nodes, edges, index, np.float64(node.net_value))
 
