@@ -18,20 +18,13 @@ from common import save
 from damas_env.position import THREADS
 from damas_env.rules import get_rules
 from damas_rl.learner import Learner, LearnerConfig
+from damas_rl.metrics import resident_bytes
 from damas_rl.networks import Evaluator, NetworkConfig, build_network
 from damas_rl.replay import ReplayBuffer, ReplayConfig
 from damas_rl.search.mcts import SearchConfig
 from damas_rl.selfplay import SelfPlay, SelfPlayConfig
 
 PARTS = 10
-
-
-def resident_bytes() -> int:
-    """Memory of this process that is in RAM (Linux)."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) * 1024
-    raise SystemExit("This system does not tell the resident memory of a process.")
 
 
 class Training:
@@ -80,7 +73,7 @@ def main() -> None:
             if now - started >= 60 * arguments.minutes * part / PARTS:
                 break
         row = {
-            "minutes": (now - started) / 60, "resident": resident_bytes(), "games": run.games, "steps": run.steps,
+            "minutes": (now - started) / 60, "resident": resident_bytes() or 0, "games": run.games, "steps": run.steps,
             "plies_per_second": (run.plies - plies) / (now - begun), "records": len(run.buffer),
         }  # fmt: skip
         rows.append(row)

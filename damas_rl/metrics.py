@@ -52,6 +52,15 @@ class MetricsLog:
         self._tensorboard.close()
 
 
+def resident_bytes() -> int | None:
+    """Memory of this process that is in RAM; None where the system (other than Linux) does not tell."""
+    try:
+        text = Path("/proc/self/status").read_text()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith("VmRSS:")), None)
+
+
 def read_metrics(path: Path) -> Iterator[dict[str, Any]]:
     """The events of a metrics file; lines that hold none, such as a last one that a crash cut off, are left out."""
     with open(path, encoding="utf-8", errors="replace") as file:

@@ -50,7 +50,7 @@ def pdn_game(game: FinishedGame, rules: RuleSet, name: str, iteration: int) -> P
         "Termination": game.termination.name.lower() if game.termination else "adjudication",
     }
     written = replayed.pdn(tags)
-    if not game.termination:  # the endgame table knew the result
+    if replayed.outcome() is None:  # a side resigned, or the endgame table knew the result
         winner = COLORS[game.winner] if game.winner >= 0 else None
         written = replace(written, result=result_of(Outcome(game.termination, winner), rules))
     return written

@@ -56,6 +56,10 @@ class SelfPlayConfig:
         temperature_plies: plies after the opening during which moves are sampled (PUCT).
         tablebase: pieces of the endgame table that searches ask, and by which a game ends as soon as its result is
             certain; 0 = none.
+        resign: a side resigns once a full search values its position at minus this or less; 0 = never.
+        no_resign_share: share of the games that are played on, which shows how often resigning would be wrong.
+        surprise: share of the weight of a game's records that goes to those where the search's policy differs most
+            from the network's (policy-surprise weighting, Wu 2019); 0 = all weigh the same.
     """
 
     games: int = 512
@@ -69,6 +73,9 @@ class SelfPlayConfig:
     temperature: float = 1.0
     temperature_plies: int = 16
     tablebase: int = 0
+    resign: float = 0.0
+    no_resign_share: float = 0.1
+    surprise: float = 0.0
 
     def __post_init__(self) -> None:
         check_ranges(
@@ -84,6 +91,9 @@ class SelfPlayConfig:
             temperature=(1e-2, 100.0),
             temperature_plies=(0, 10_000),
             tablebase=(0, MOST_PIECES),
+            resign=(0.0, 1.0),
+            no_resign_share=(0.0, 1.0),
+            surprise=(0.0, 1.0),
         )
         if self.tablebase == 1:
             raise ValueError(f"selfplay.tablebase=1: choose 0 (none) or 2 to {MOST_PIECES} pieces.")
@@ -102,6 +112,7 @@ class FinishedGame:
         opening: how many of them were random.
         termination: why it ended; ``NONE`` = the endgame table knew its result.
         winner: 0 = White, 1 = Black, -1 = nobody.
+        resigner: side that resigned, or would have if the game had not been played on; -1 = neither.
     """
 
     fen: str | None
@@ -110,6 +121,7 @@ class FinishedGame:
     opening: int
     termination: Termination
     winner: int
+    resigner: int = -1
 
 
 @dataclass
@@ -142,6 +154,10 @@ class SelfPlayBatch:
             "white_win_share": white / games,
             "distinct_share": len({(game.fen, game.actions) for game in self.games}) / games,
         }
+        played_on = [game for game in self.games if game.resigner >= 0 and game.termination != Termination.RESIGNATION]
+        if played_on:
+            wrong = sum(game.winner != 1 - game.resigner for game in played_on)
+            figures["wrong_resignations"] = wrong / len(played_on)
         for termination in Termination:
             count = sum(game.termination == termination for game in self.games)
             if count:
@@ -187,6 +203,7 @@ class _Group:
         self.positions = Positions.initial(rules, self.size)
         self.opening = np.zeros(self.size, np.int64)
         self.start_boards, self.start_colors = self.positions.boards.copy(), self.positions.colors.copy()
+        self.resigner, self.plays_on = np.full(self.size, -1, np.int8), np.zeros(self.size, np.bool_)
         self._restart(np.ones(self.size, np.bool_))
         self.rows = empty_records(LONGEST_GAME, self.size)
         self.recorded = np.zeros((LONGEST_GAME, self.size), np.bool_)
@@ -232,6 +249,9 @@ class _Group:
             result = search.run(positions.take(searched), budget, noise)
             moves[choosing] = self._pick(result, positions.plies[searched] - self.opening[searched])
             self._record(searched, result)
+            if full and config.resign:
+                lost = searched[(result.value <= -config.resign) & (self.resigner[searched] < 0)]
+                self.resigner[lost] = positions.colors[lost]
         self._play(games, moves, choosing & full)
         plies += len(games)
         for _ in range(_MOST_FORCED):
@@ -281,15 +301,19 @@ class _Group:
         rows.actions[slots, games] = np.where(shares > 0, np.take_along_axis(result.actions, order, axis=1), -1)
         rows.policy[slots, games] = shares / shares.sum(axis=1, keepdims=True)
         rows.q[slots, games] = result.value
+        if self.config.surprise:
+            rows.weight[slots, games] = _divergence(result)
 
     def _results(self) -> tuple[NDArray[np.bool_], NDArray[np.int8], NDArray[np.int64]]:
-        """Which games are over, by the rules or since the endgame table knows how they end.
+        """Which games are over: by the rules, since a side resigns, or since the endgame table knows how they end.
 
         Returns:
             over: bool[G]; winners: int8[G], -1 = nobody; left: int64[G], plies that best play would still take.
         """
         positions = self.positions
         over, winners, left = positions.terminations != 0, positions.winners(), np.zeros(self.size, np.int64)
+        resigns = (self.resigner >= 0) & ~self.plays_on & ~over
+        over, winners = over | resigns, np.where(resigns, 1 - self.resigner, winners).astype(np.int8)
         if self.tablebase is not None:
             few = np.bitwise_count(positions.boards).sum(axis=1) <= self.tablebase.pieces
             games = np.flatnonzero(few & ~over)
@@ -305,14 +329,18 @@ class _Group:
         length = int(self.positions.plies[game])
         plies = np.arange(max(0, length - LONGEST_GAME), length)
         slots = plies % LONGEST_GAME
+        termination = Termination(int(self.positions.terminations[game]))
+        if not termination and self.resigner[game] >= 0 and not self.plays_on[game]:
+            termination = Termination.RESIGNATION
         start = format_fen(self.start_boards[game], int(self.start_colors[game]), self.rules)
         finished = FinishedGame(
             None if start == self.initial_fen else start,
             length,
             tuple(self.played[slots, game].tolist()) if length <= LONGEST_GAME else (),
             min(int(self.opening[game]), length),
-            Termination(int(self.positions.terminations[game])),
+            termination,
             winner,
+            int(self.resigner[game]),
         )
         kept = self.recorded[slots, game]
         plies, slots = plies[kept], slots[kept]
@@ -320,11 +348,16 @@ class _Group:
         if winner >= 0:
             part.z[:] = np.where(self.colors[slots, game] == winner, 1, -1)
         part.plies_left[:] = length + left - plies
+        if self.config.surprise and len(plies):
+            part.weight[:] = 1.0 - self.config.surprise * (1.0 - part.weight / part.weight.mean())
         return part, finished
 
     def _restart(self, done: NDArray[np.bool_]) -> None:
         fresh = self.rng.integers(0, self.config.random_plies + 1, self.size)
         self.opening = np.where(done, fresh, self.opening)
+        if self.config.resign:
+            self.plays_on = np.where(done, self.rng.random(self.size) < self.config.no_resign_share, self.plays_on)
+            self.resigner[done] = -1
         self.positions.reset(done)
         if self.book is not None and done.any():
             boards, colors = self.book
@@ -334,7 +367,7 @@ class _Group:
                 getattr(self.positions, name)[done] = getattr(started, name)
         self.start_boards[done], self.start_colors[done] = self.positions.boards[done], self.positions.colors[done]
 
-    _KEPT = ("recorded", "played", "colors", "start_boards", "start_colors")
+    _KEPT = ("recorded", "played", "colors", "start_boards", "start_colors", "resigner", "plays_on")
 
     def state_dict(self) -> dict[str, Any]:
         """Games in progress, as arrays and plain values."""
@@ -358,6 +391,7 @@ class _Group:
         saved.within("positions.plies", positions.plies, 0, 1 << 30)
         saved.within("colors", rings["colors"], 0, 1)
         saved.within("start_colors", rings["start_colors"], 0, 1)
+        saved.within("resigner", rings["resigner"], -1, 1)
         saved.check_standing(positions)
         start = saved.checked_positions(self.rules, rings["start_boards"], rings["start_colors"])
         saved.check_played(positions, start, rings, rows)
@@ -375,6 +409,18 @@ class _Group:
             getattr(self, name)[:] = state[name]
         self.opening = np.array(state["opening"])
         self.rng.bit_generator.state = state["rng"]
+
+
+def _divergence(result: SearchResult) -> NDArray[np.float32]:
+    """Kullback-Leibler divergence of each search's policy from the network's, plus a little: weights are positive."""
+    legal = np.arange(result.policy.shape[1]) < result.counts[:, None]
+    logits = np.where(legal, result.logits, -np.inf)
+    highest = logits.max(axis=1, keepdims=True)
+    log_prior = logits - highest - np.log(np.exp(logits - highest).sum(axis=1, keepdims=True))
+    chosen = result.policy > 0
+    gains = np.log(result.policy, where=chosen, out=np.zeros_like(result.policy)) - np.where(chosen, log_prior, 0.0)
+    divergence = (result.policy * gains).sum(axis=1)
+    return np.maximum(divergence, 0.0).astype(np.float32) + np.float32(1e-3)
 
 
 def _book(path: str, rules: RuleSet) -> tuple[NDArray[np.uint64], NDArray[np.int8]]:

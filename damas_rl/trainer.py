@@ -22,7 +22,7 @@ from damas_rl.config import RunConfig
 from damas_rl.endgames import endgame_records, mistakes, sample_endgames
 from damas_rl.files import atomic_write
 from damas_rl.learner import Learner
-from damas_rl.metrics import MetricsLog, read_metrics
+from damas_rl.metrics import MetricsLog, read_metrics, resident_bytes
 from damas_rl.networks import Evaluator, build_network
 from damas_rl.players import MctsPlayer, make_player
 from damas_rl.progress import Progress, Rung
@@ -413,6 +413,9 @@ class Trainer:
         timed = {name: figures.pop(name) for name in rates}
         timed["share_of_raw_speed"] = timed["evaluations_per_second"] / self._raw_speed
         timed |= {"selfplay": selfplay_seconds, "learning": learn_seconds, "training": counts.seconds}
+        memory = resident_bytes()
+        if memory is not None:
+            timed["resident_mib"] = memory / 2**20
         learned = dict(losses)
         if learned:
             timed["samples_per_second"] = learned.pop("samples_per_second")

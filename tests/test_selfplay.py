@@ -357,3 +357,59 @@ def test_bad_files_of_openings_are_refused(tmp_path, text: str | None, reason: s
     with pytest.raises(ValueError, match=reason) as caught:
         SelfPlay(RULES, replace(SMALL, openings=str(path)), KINDS["puct"], 1)
     assert "openings.txt" in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_resigning(kind: str) -> None:
+    config = replace(SMALL, games=24, resign=0.6, no_resign_share=0.5)
+    batch = play(config, kind, plies=6000)
+    given_up = [game for game in batch.games if game.termination == Termination.RESIGNATION]
+    played_on = [game for game in batch.games if game.resigner >= 0 and game not in given_up]
+    untouched = [game for game in batch.games if game.resigner < 0]
+    assert min(len(given_up), len(played_on), len(untouched)) > 3
+    assert all(game.winner == 1 - game.resigner for game in given_up)
+    wrong = sum(game.winner != 1 - game.resigner for game in played_on)
+    assert 0 < wrong < len(played_on)
+    assert batch.stats()["wrong_resignations"] == wrong / len(played_on)
+    assert (batch.records.q[batch.records.z > 0] > -0.6).any() and (batch.records.q <= -0.6).any()
+    text = write_pdn(pdn_game(game, RULES, "test", 1) for game in given_up)
+    for game, written in zip(given_up, read_pdn(text, RULES), strict=True):
+        assert written.tags["Termination"] == "resignation"
+        assert written.result == ("1-0" if game.winner == 0 else "0-1") and written.error is None
+    assert all(game.resigner < 0 for game in played(kind).games)
+
+
+def test_a_saved_run_with_resigning_goes_on_bit_for_bit() -> None:
+    config = replace(SMALL, resign=0.6, surprise=0.5)
+    one = SelfPlay(RULES, config, KINDS["gumbel"], 3)
+    one.run(Material(), 700)
+    other = SelfPlay(RULES, config, KINDS["gumbel"], 4)
+    other.load_state_dict(pickle.loads(pickle.dumps(one.state_dict())))
+    assert same(one.run(Material(), 700), other.run(Material(), 700))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_surprises_weigh_more(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selfplay, "LONGEST_GAME", 1024)
+    plain, weighted = play(kind=kind), play(replace(SMALL, surprise=0.5), kind)
+    assert plain.games == weighted.games and (plain.records.z == weighted.records.z).all()
+    weights = weighted.records.weight
+    assert weights.min() >= 0.5 and weights.max() > 2 and weights.std() > 0.1
+    # Material likes all moves equally: the divergence is the entropy that the search has taken away.
+    shares = weighted.records.policy
+    entropy = -np.where(shares > 0, shares * np.log(np.maximum(shares, 1e-9)), 0).sum(axis=1)
+    counts = Positions.from_boards(RULES, weighted.records.boards, np.zeros(len(weights), np.int8)).counts
+    divergence = np.log(counts) - entropy + 1e-3
+    start = 0
+    for game in weighted.games:
+        moves = Game(RULES, game.fen)
+        recorded = 0
+        for ply, action in enumerate(game.actions):
+            recorded += ply >= game.opening and len(moves.legal_moves()) > 1
+            moves.push(action)
+        part = slice(start, start + recorded)
+        if recorded:
+            expected = 0.5 + 0.5 * divergence[part] / divergence[part].mean()
+            assert weights[part] == pytest.approx(expected, abs=2e-3)
+        start += recorded
+    assert start == len(weights)
