@@ -151,10 +151,9 @@ def _train(arguments: Sequence[str], console: Console) -> int:
     else:
         config = compose.load(overrides)
         _check_device(config)
-        _check_files(config)
-        if config.rules.name not in RULE_SETS:  # a file, which is found again wherever the run goes on from
-            rules = dataclasses.replace(config.rules, name=str(Path(config.rules.name).absolute()))
-            config = dataclasses.replace(config, rules=rules)
+        _check_openings(config)
+        _check_records(config)
+        config = _anchored(config)
         if config.init_from:
             source = read_source(config.init_from, config.network)
         runs = _folder("runs_dir", config.runs_dir)
@@ -197,15 +196,34 @@ def _check_device(config: RunConfig) -> None:
         raise ConfigError(str(error)) from None
 
 
-def _check_files(config: RunConfig) -> None:
-    """Refuses files of openings and records that cannot be used, before a run directory is made."""
-    rules = get_rules(config.rules.name)
+def _check_openings(config: RunConfig) -> None:
+    """Refuses files of openings that cannot be used."""
     try:
         for openings in filter(None, (config.selfplay.openings, config.arena.openings)):
-            load_openings(openings, rules)
-        pretrain.load(config.pretrain, rules)
+            load_openings(openings, get_rules(config.rules.name))
     except ValueError as error:
         raise ConfigError(str(error)) from None
+
+
+def _check_records(config: RunConfig) -> None:
+    """Refuses a file of training records that cannot be used."""
+    try:
+        pretrain.load(config.pretrain, get_rules(config.rules.name))
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _anchored(config: RunConfig) -> RunConfig:
+    """The configuration with absolute paths of the files that it reads: the run may go on from another folder."""
+    keys = [("selfplay", "openings"), ("arena", "openings"), ("pretrain", "records")]
+    if config.rules.name not in RULE_SETS:
+        keys.append(("rules", "name"))
+    for section, key in keys:
+        part = getattr(config, section)
+        if path := getattr(part, key):
+            part = dataclasses.replace(part, **{key: str(Path(path).absolute())})
+            config = dataclasses.replace(config, **{section: part})
+    return config
 
 
 def _resume(path: Path, overrides: Sequence[str], console: Console) -> tuple[RunDirectory, RunConfig, dict[str, Any]]:
@@ -219,6 +237,8 @@ def _resume(path: Path, overrides: Sequence[str], console: Console) -> tuple[Run
         content, used, passed_over = load_newest(run.checkpoints)
         config = compose.override(_saved_config(content, used), overrides)
         _check_device(config)
+        _check_openings(config)
+        config = _anchored(config)
         for damaged, sentence in passed_over.items():
             # Out of the way, or it would count as the newest one when old checkpoints are removed.
             damaged.rename(damaged.with_suffix(".unusable"))

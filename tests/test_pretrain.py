@@ -9,11 +9,14 @@ import torch
 
 from damas_env.rules import get_rules
 from damas_rl import launch, pretrain
+from damas_rl.checkpoint import load_newest
+from damas_rl.config import RunConfig
 from damas_rl.database import load_records, save_records, to_records
 from damas_rl.learner import Learner, LearnerConfig
 from damas_rl.metrics import read_metrics
 from damas_rl.networks import NetworkConfig, build_network
 from damas_rl.pretrain import PretrainConfig, parts, steps_of
+from damas_rl.strict import build
 from test_checkpoint import same
 from test_database import database
 from test_trainer import learned
@@ -132,3 +135,29 @@ def test_openings_of_a_run_are_those_of_its_files(tmp_path, capsys) -> None:
     assert text.count('[FEN "W:W') == text.count("[Event ") > 0
     assert launch.main([f"resume={run}", "pretrain.records=x"]) == 2
     assert "pretrain.records cannot be changed" in capsys.readouterr().err
+
+
+def test_files_named_relatively_are_found_from_another_folder(tmp_path, monkeypatch, capsys) -> None:
+    first, other = tmp_path / "first", tmp_path / "other"
+    for folder in (first, other):
+        folder.mkdir()
+        (folder / "book.txt").write_text("W:W21,22,23,24:B5,6,7,8\n")
+    save_records(first / "games.npz", to_records(database(3)), CBD)
+    monkeypatch.chdir(first)
+    files = ["pretrain.records=games.npz", "selfplay.openings=book.txt", "arena.openings=book.txt"]
+    run = tmp_path / "run"
+    assert launch.main(["experiment=tiny", "iterations=1", f"run_dir={run}", *files]) == 0
+    config = build(RunConfig, load_newest(run / "checkpoints")[0]["config"])
+    assert config.pretrain.records == str(first / "games.npz")
+    assert config.selfplay.openings == config.arena.openings == str(first / "book.txt")
+    (other / "book.txt").unlink()
+    monkeypatch.chdir(other)
+    assert launch.main([f"resume={run}", "iterations=2"]) == 0
+    (other / "mine.txt").write_text("c3-d4\n")
+    assert launch.main([f"resume={run}", "iterations=3", "arena.openings=mine.txt"]) == 0
+    assert launch.main([f"resume={run}", "iterations=4", "arena.openings=book.txt"]) == 2
+    assert "The openings book.txt could not be read: no such file" in capsys.readouterr().err
+    monkeypatch.chdir(first)
+    assert launch.main([f"resume={run}", "iterations=4"]) == 0
+    config = build(RunConfig, load_newest(run / "checkpoints")[0]["config"])
+    assert config.arena.openings == str(other / "mine.txt")
