@@ -20,6 +20,7 @@ CBD = get_rules("cbd")
 NETWORKS = {
     "resmlp": NetworkConfig("resmlp", width=64, blocks=1, local=16, local_blocks=0, pair=8),
     "resconv": NetworkConfig("resconv", width=16, blocks=2, pair=8),
+    "transformer": NetworkConfig("transformer", width=32, blocks=2, pair=8),
 }
 EXACT = LearnerConfig(batch_size=64, warmup_steps=10, precision="float32", average=0.9, q_mix=0.0, weight_decay=0.0)
 
@@ -60,7 +61,7 @@ def same_weights(one, other):
     )
 
 
-@pytest.mark.parametrize(("kind", "rounds"), [("resmlp", 3), ("resconv", 4)])
+@pytest.mark.parametrize(("kind", "rounds"), [("resmlp", 3), ("resconv", 4), ("transformer", 3)])
 def test_tiny_network_overfits_256_records(kind, rounds):
     records = random_records(CBD, 256)
     buffer, learner = buffer_of(records), learner_of(kind, with_changes(batch_size=128, learning_rate=4e-3))
@@ -260,7 +261,7 @@ def test_long_gradients_are_shortened():
     assert float(length) == pytest.approx(0.01, rel=1e-3)
 
 
-@pytest.mark.parametrize("kind", ["resmlp", "resconv"])
+@pytest.mark.parametrize("kind", list(NETWORKS))
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_equal_seeds_give_equal_weights_bit_for_bit(kind, precision):
     buffer = buffer_of(random_records(CBD, 128))

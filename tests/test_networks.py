@@ -9,13 +9,15 @@ import torch
 from damas_env.board import GEOMETRY
 from damas_env.observation import features
 from damas_env.position import Positions
-from damas_env.rules import get_rules
+from damas_env.rules import RuleSet, get_rules
 from damas_rl.networks import Evaluator, NetworkConfig, NetworkError, PolicyValueNet, build_network, choose_device
 from damas_rl.networks.squares import neighbours
+from damas_rl.networks.transformer import relations
 from learning_cases import BIG, random_positions
 
 CBD = get_rules("cbd")
-KINDS = ("resmlp", "resconv")
+SMALL = RuleSet(name="small", title="6x6 board", size=6, men_rows=2)
+KINDS = ("resmlp", "resconv", "transformer")
 
 
 def stirred(kind, rules=CBD, seed=0) -> PolicyValueNet:
@@ -34,7 +36,7 @@ def forward(net, boards, scalars):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("rules", [CBD, BIG], ids=["8x8", "10x10"])
+@pytest.mark.parametrize("rules", [SMALL, CBD, BIG], ids=["6x6", "8x8", "10x10"])
 def test_shapes_and_ranges(kind, rules):
     positions = Positions.initial(rules, 3)
     net = build_network(NetworkConfig(kind=kind, width=64), rules)
@@ -78,6 +80,37 @@ def test_neighbours_are_one_and_two_diagonal_steps_away():
     # a1, then c1.. of b2 and c3: up-left, up-right, down-left, down-right at distance 1, then at distance 2.
     assert table[28].tolist() == [28, 32, 24, 32, 32, 32, 21, 32, 32]
     assert table[14].tolist() == [14, 9, 10, 17, 18, 5, 7, 21, 23]
+
+
+@pytest.mark.parametrize("size", [6, 8, 10])
+def test_relations_tell_direction_and_distance_along_diagonals(size):
+    geometry, table, seen = GEOMETRY[size], relations(size), {}
+    places = [geometry.coordinates(view) for view in range(geometry.num_squares)]
+    for one, (row, column) in enumerate(places):
+        for other, (to_row, to_column) in enumerate(places):
+            steps = (to_row - row, to_column - column)
+            expected = steps if abs(steps[0]) == abs(steps[1]) else None
+            assert seen.setdefault(int(table[one, other]), expected) == expected
+    assert len(set(seen.values())) == len(seen) == 2 * (size - 1) + 2 * (size - 2) + 2  # the same square, no diagonal
+    assert seen[0] is None and seen[1] == (0, 0)
+
+
+def test_a_transformer_starts_as_its_stem_and_looks_along_diagonals():
+    """A fresh block changes nothing; then one number of the bias decides who looks where."""
+    torch.manual_seed(0)
+    block, squares = build_network(NetworkConfig("transformer", width=32), CBD).blocks[0], torch.randn(2, 32, 32)
+    assert torch.equal(block(squares), squares)
+    with torch.no_grad():
+        for layer in (block.looking, block.seen):
+            layer.weight.normal_(std=0.2)
+        before = block(squares)
+        block.bias[:, relations(8)[28, 24]] = 1e4  # one step from the corner: whoever can, looks there alone
+        after = block(squares)
+        looks = [(relations(8)[view] == relations(8)[28, 24]).any() for view in range(32)]
+        assert ((before != after).any(dim=2)[0].numpy() == looks).all() and 0 < sum(looks) < 32
+        squares[:, 24] = torch.randn(32)
+        changed = (block(squares) != after).any(dim=2)[0]
+        assert changed[28] and changed.sum() == 1 + 1 + sum(not looking for looking in looks[:24] + looks[25:])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -232,7 +265,13 @@ def test_a_fresh_network_is_unbiased():
         assert logits[0].std() < 1.0
 
 
-@pytest.mark.parametrize("change", [{"kind": "transformer"}, {"width": 0}, {"blocks": 0}, {"pair": 1}, {"local": 0}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "transformers"}, {"width": 0}, {"width": 40, "kind": "transformer"}, {"blocks": 0}, {"pair": 1},
+        {"local": 0},
+    ],
+)  # fmt: skip
 def test_impossible_shapes_are_refused(change):
     with pytest.raises(ValueError, match=f"network.{next(iter(change))}="):
         NetworkConfig(**change)

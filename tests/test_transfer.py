@@ -26,7 +26,7 @@ def saved_network(path, rules="cbd", config=TINY):
     return network
 
 
-@pytest.mark.parametrize("kind", ["resmlp", "resconv"])
+@pytest.mark.parametrize("kind", ["resmlp", "resconv", "transformer"])
 def test_boards_of_one_size_share_all_weights_others_the_shared_filters(tmp_path, kind):
     config = NetworkConfig(kind=kind, width=16, local=8, value_width=8)
     saved_network(tmp_path / "net.pt", config=config)

@@ -4,10 +4,16 @@ from damas_env.rules import RuleSet
 from damas_rl.networks.base import PolicyValueNet
 from damas_rl.networks.config import NetworkConfig
 from damas_rl.networks.evaluator import Evaluator, NetworkError, choose_device
+from damas_rl.networks.persquare import PerSquareNet
 from damas_rl.networks.resconv import ResConv
 from damas_rl.networks.resmlp import ResMlp
+from damas_rl.networks.transformer import Transformer
 
-_KINDS: dict[str, type[ResMlp] | type[ResConv]] = {"resmlp": ResMlp, "resconv": ResConv}
+_KINDS: dict[str, type[ResMlp] | type[PerSquareNet]] = {
+    "resmlp": ResMlp,
+    "resconv": ResConv,
+    "transformer": Transformer,
+}
 
 
 def build_network(config: NetworkConfig, rules: RuleSet) -> PolicyValueNet:

@@ -1,41 +1,15 @@
 """A residual network over one vector for each playable square, for GPUs."""
 
-import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import nn
 
-from damas_env.observation import NUM_FEATURES
-from damas_env.rules import RuleSet
-from damas_rl.networks.base import PolicyValueNet, zeroed
-from damas_rl.networks.config import NetworkConfig
-from damas_rl.networks.squares import LocalStem, PairPolicy, SquareBlock
-
-_SUMMARY_CHANNELS = 16
-"""Channels of each square that reach the outcome and moves-left outputs."""
+from damas_rl.networks.persquare import PerSquareNet
+from damas_rl.networks.squares import SquareBlock
 
 
-class ResConv(PolicyValueNet):
-    """Convolutions over the dark squares alone.
+class ResConv(PerSquareNet):
+    """Convolutions over the dark squares alone."""
 
-    Moves are scored by products of from and to vectors plus a learnt prior for each pair; the spare actions (further
-    moves with the same from and to) by a small dense output.
-    """
-
-    def __init__(self, config: NetworkConfig, rules: RuleSet) -> None:
-        super().__init__(config, rules, rules.num_squares * _SUMMARY_CHANNELS)
-        self.stem = LocalStem(rules.size, config.width)
-        self.enter = nn.Linear(NUM_FEATURES, config.width)
-        self.blocks = nn.Sequential(*(SquareBlock(rules.size, config.width, pooled=True) for _ in range(config.blocks)))
-        self.norm = nn.LayerNorm(config.width)
-        self.pairs = PairPolicy(config.width, config.pair)
-        self.pair_bias = nn.Parameter(torch.zeros(rules.num_squares**2))
-        self.summary = nn.Linear(config.width, _SUMMARY_CHANNELS)
-        self.spare = zeroed(nn.Linear(rules.num_squares * _SUMMARY_CHANNELS, rules.spare_actions))
-
-    def trunk(self, boards: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
-        """See :meth:`PolicyValueNet.trunk`."""
-        squares = self.stem(boards)
-        squares = squares + self.enter(features.to(squares.dtype)).unsqueeze(1)
-        squares = functional.relu(self.norm(self.blocks(squares)))
-        summary = functional.relu(self.summary(squares)).flatten(1)
-        return torch.cat((self.pairs(squares) + self.pair_bias, self.spare(summary)), dim=1), summary
+    @staticmethod
+    def block(size: int, channels: int) -> nn.Module:
+        """See :meth:`PerSquareNet.block`."""
+        return SquareBlock(size, channels, pooled=True)
