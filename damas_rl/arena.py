@@ -15,7 +15,7 @@ from damas_env.position import Positions
 from damas_env.rules import RuleSet
 from damas_env.termination import Termination
 from damas_rl.elo import Sprt, elo_difference
-from damas_rl.openings import MOST_RANDOM_PLIES, Opening, draw_openings, load_openings, random_openings
+from damas_rl.openings import MOST_RANDOM_PLIES, Opening, draw_openings, load_openings, match_openings
 from damas_rl.players import MOST_SIMULATIONS, MctsPlayer, Player, PlayerError, make_player, read_spec
 from damas_rl.search.mcts import Evaluate
 from damas_rl.strict import check_ranges
@@ -42,8 +42,9 @@ class ArenaConfig:
         final_games: against each opponent, in the measurement that ends a run.
         simulations: for each move of the measured player.
         tablebase: pieces of the endgame table that the measured player asks; 0 = none.
-        random_plies: random plies of an opening.
-        openings: file of openings, one a line, from which games start in random order; empty = random openings.
+        random_plies: games start with that many random plies; null = they start from ballots, or with 6 random
+            plies where no ballots ship for the rules.
+        openings: file of openings, one a line, from which games start in random order instead.
     """
 
     ladder: tuple[str, ...] = (
@@ -57,7 +58,7 @@ class ArenaConfig:
     final_games: int = 200
     simulations: int = 200
     tablebase: int = 0
-    random_plies: int = 6
+    random_plies: int | None = None
     openings: str = ""
 
     def __post_init__(self) -> None:
@@ -183,7 +184,7 @@ def play_match(
     rules: RuleSet,
     games: int,
     openings: Sequence[Opening] | None = None,
-    random_plies: int = 6,
+    random_plies: int | None = None,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
     stop: Callable[[], bool] | None = None,
@@ -195,12 +196,14 @@ def play_match(
         player, opponent: the players.
         rules: rule set.
         games: an even number.
-        openings: used in turn, from the first one again when there are fewer than pairs; None = random ones.
-        random_plies: plies of the random openings.
-        seed: of the random openings.
+        openings: used in turn, from the first one again when there are fewer than pairs; None = those of
+            :func:`damas_rl.openings.match_openings`.
+        random_plies: plies of random openings; None = ballots where there are some.
+        seed: of the openings.
         progress: called with (games finished, games in all) as the match goes on.
-        stop: asked once a ply; True ends the match. The games in hand are dropped then, all of them: those that are
-            already over are the short ones, and counting them alone would be unfair to someone.
+        stop: asked once a ply, and while random openings are drawn; True ends the match. The games in hand are dropped
+            then, all of them: those that are already over are the short ones, and counting them alone would be unfair
+            to someone.
         sprt: ends the match as soon as this test has decided.
 
     Raises:
@@ -211,7 +214,7 @@ def play_match(
     if games > MAX_GAMES:
         raise ValueError(f"games={games}: a match has at most {MAX_GAMES} games.")
     if openings is None:
-        openings = random_openings(rules, games // 2, random_plies, seed)
+        openings = match_openings(rules, games // 2, seed, random_plies, stop)
     if not openings:
         raise ValueError("There is no opening to play from.")
     started = time.perf_counter()
@@ -393,7 +396,7 @@ def run_ladder(
     if config.openings:
         openings = draw_openings(load_openings(config.openings, rules), games // 2, seed)
     else:
-        openings = random_openings(rules, games // 2, config.random_plies, seed)
+        openings = match_openings(rules, games // 2, seed, config.random_plies, stop)
     pairs = [Pair(player, opponent, opening) for opening in openings for opponent in opponents]
     rungs: list[list[MatchGame]] = [[] for _ in opponents]
     for number, game in enumerate(chain.from_iterable(_in_batches(pairs, rules, MAX_BATCH, progress, stop))):

@@ -191,6 +191,6 @@ def _describe(section: Any, prefix: str) -> list[str]:
         if dataclasses.is_dataclass(value):
             nested += ["", *_describe(value, f"{key}.")]
         else:
-            setting = f"{key}={str(value).lower() if isinstance(value, bool) else value}"
+            setting = f"{key}={'null' if value is None else str(value).lower() if isinstance(value, bool) else value}"
             lines.append(f"  {setting:<40} {docs.get(field.name, '').replace('``', '')}")
     return lines + nested

@@ -1,7 +1,7 @@
-"""Openings of matches: random ones that leave both sides a game, and listed ones from a file."""
+"""Openings of matches: ballots that ship, random ones that leave both sides a game, and listed ones from a file."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,13 +10,19 @@ import numpy as np
 from damas_env.game import Game
 from damas_env.notation import decode
 from damas_env.position import Positions
-from damas_env.rules import RuleSet
+from damas_env.rules import RuleSet, get_rules
 from damas_rl.files import why
 from damas_rl.search.alphabeta import AlphaBeta, Limits
 
 _ROUNDS = 20
 _JUDGE = Limits(depth=5)
 _BALANCED = 50
+
+BALLOTS = Path(__file__).parent / "ballots"
+"""Lists of balanced openings, each named after a rule set; scripts/ballots.py makes them."""
+
+RANDOM_PLIES = 6
+"""Random plies of an opening where neither ballots nor another number are used."""
 
 MOST_RANDOM_PLIES = 100
 """Random plies at the start of a game."""
@@ -47,7 +53,46 @@ class Opening:
         return positions
 
 
-def random_openings(rules: RuleSet, count: int, plies: int, seed: int) -> list[Opening]:
+def ballots(rules: RuleSet) -> list[Opening]:
+    """The balanced openings that ship for games that begin and move like those of ``rules``; none = an empty list."""
+    for path in sorted(BALLOTS.glob("*.txt")):
+        if _play(get_rules(path.stem)) == _play(rules):
+            return load_openings(str(path), rules)
+    return []
+
+
+def _play(rules: RuleSet) -> tuple[object, ...]:
+    """What decides which moves an opening can have; draw laws and the numbering of squares do not."""
+    return rules.spec.flags, rules.men_rows, rules.mirrored, rules.first
+
+
+def match_openings(
+    rules: RuleSet,
+    count: int,
+    seed: int,
+    random_plies: int | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> list[Opening]:
+    """Openings of a match that names none: ballots in random order where there are some, else random ones.
+
+    Args:
+        rules: rule set.
+        count: openings wanted.
+        seed: of all random choices.
+        random_plies: plies of random openings, which are taken instead of ballots then.
+        stop: see :func:`random_openings`.
+
+    Raises:
+        ValueError: as :func:`random_openings`.
+    """
+    if random_plies is None and (listed := ballots(rules)):
+        return draw_openings(listed, count, seed)
+    return random_openings(rules, count, RANDOM_PLIES if random_plies is None else random_plies, seed, stop)
+
+
+def random_openings(
+    rules: RuleSet, count: int, plies: int, seed: int, stop: Callable[[], bool] | None = None
+) -> list[Opening]:
     """Openings of random legal moves in which neither side is ahead.
 
     A short search judges each candidate; those in which a side is half a man ahead or more are passed over, and so are
@@ -58,6 +103,7 @@ def random_openings(rules: RuleSet, count: int, plies: int, seed: int) -> list[O
         count: openings wanted.
         plies: random plies of each.
         seed: of the random moves; longer lists begin like shorter ones.
+        stop: asked now and then; True ends the search for new openings, and those found so far are repeated.
 
     Raises:
         ValueError: no game lasts that long, or an impossible number.
@@ -91,7 +137,7 @@ def random_openings(rules: RuleSet, count: int, plies: int, seed: int) -> list[O
             else:
                 seen.add(mark)
                 fresh.append(opening)
-        if len(fresh) >= count:
+        if len(fresh) >= count or (stop and stop()):
             break
     available = fresh or spare
     if not available:

@@ -86,7 +86,7 @@ def convert(kind: Any, value: Any, key: str) -> Any:
 
 
 def check_ranges(section: str, config: object, **ranges: tuple[float, float]) -> None:
-    """ConfigError for a value of a dataclass that is not within its (lowest, highest).
+    """ConfigError for a value of a dataclass that is neither None nor within its (lowest, highest).
 
     Args:
         section: where ``config`` stands in the whole configuration, for messages.
@@ -95,7 +95,7 @@ def check_ranges(section: str, config: object, **ranges: tuple[float, float]) ->
     """
     for name, (low, high) in ranges.items():
         value = getattr(config, name)
-        if not low <= value <= high:
+        if value is not None and not low <= value <= high:
             raise ConfigError(f"{_join(section, name)}={value}: choose a value from {low} to {high}.")
 
 

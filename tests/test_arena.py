@@ -4,6 +4,9 @@ import itertools
 import json
 import math
 import re
+import runpy
+import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,15 +18,17 @@ import pytest
 from damas_env.game import Game
 from damas_env.notation import read_pdn
 from damas_env.position import Positions
+from damas_env.presets import RULE_SETS
 from damas_env.rules import get_rules
 from damas_env.termination import Termination
 from damas_rl import arena
+from damas_rl import openings as openings_module
 from damas_rl.arena import ArenaConfig, MatchGame, MatchResult, Pair, play_match, play_pairs, run_ladder
 from damas_rl.cli import main
 from damas_rl.elo import PAIR_SCORES, Sprt, elo_difference, expected_score
-from damas_rl.openings import Opening, draw_openings, load_openings, random_openings, read_openings
+from damas_rl.openings import Opening, ballots, draw_openings, load_openings, random_openings, read_openings
 from damas_rl.players import Choice, Player, PlayerError, make_player
-from damas_rl.search.alphabeta import AlphaBeta, Limits
+from damas_rl.search.alphabeta import AlphaBeta, AlphaBetaResult, Limits
 from tests.test_players import Material
 
 CBD = get_rules("cbd")
@@ -51,7 +56,7 @@ def test_results_are_those_of_the_games() -> None:
         assert game.points == points[-1]
     for one, other in zip(match.games[::2], match.games[1::2], strict=True):
         assert one.opening == other.opening
-        assert one.actions[:6] == other.actions[:6] == one.opening.actions
+        assert one.actions[:3] == other.actions[:3] == one.opening.actions
     assert (score.wins, score.draws, score.losses) == (points.count(1), points.count(0.5), points.count(0))
     assert score.games == 30
     assert score.score == sum(points) / 30
@@ -176,6 +181,76 @@ def test_random_openings_are_different_balanced_and_stable() -> None:
     for plies in (-1, 101, 10**9):
         with pytest.raises(ValueError, match=f"{plies} random plies are impossible: choose 0 to 100"):
             random_openings(CBD, 1, plies, seed=1)
+
+
+def test_a_stopped_match_draws_no_more_openings(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds: list[int] = []
+
+    class Counting(AlphaBeta):
+        def search(self, positions: Positions, seeds: np.ndarray) -> AlphaBetaResult:
+            rounds.append(len(positions))
+            return super().search(positions, seeds)
+
+    monkeypatch.setattr(openings_module, "AlphaBeta", Counting)
+    assert not play_match(*players("random", "random"), CBD, 4000, random_plies=8, stop=lambda: True).games
+    assert len(rounds) == 1
+    asked = itertools.count(1)
+    assert len(set(random_openings(CBD, 2000, 8, 0, stop=lambda: next(asked) == 3))) < 384
+    assert len(rounds) == 4
+
+
+def test_ballots_are_distinct_and_balanced() -> None:
+    listed = ballots(CBD)
+    positions = Opening.positions(CBD, listed)
+    assert len(listed) == len({boards.tobytes() for boards in positions.boards}) >= 100
+    assert (positions.plies == 3).all()
+    judge = AlphaBeta(CBD, Limits(nodes=60_000))  # in some a man is given up that comes back after ten plies
+    assert (np.abs(judge.search(positions, np.zeros(len(listed), dtype=np.uint64)).scores) < 50).all()
+
+
+def test_ballots_are_for_all_rules_that_begin_and_move_alike() -> None:
+    brazilian = ("cbd", "dogames", "damasite", "damasite-16", "ttakji", "damas-brasileiro", "regras-oficiais",
+                 "lidraughts", "fmjd64")  # fmt: skip
+    assert [name for name in RULE_SETS if ballots(get_rules(name))] == list(brazilian)
+    boards = Opening.positions(CBD, ballots(CBD)).boards
+    for name in brazilian:
+        np.testing.assert_array_equal(Opening.positions(get_rules(name), ballots(get_rules(name))).boards, boards)
+    for change in ({"men_rows": 2}, {"first": "black"}, {"majority": "none"}, {"size": 10}):
+        assert not ballots(replace(CBD, name="own", game_type=0, draw_laws=(), **change))  # type: ignore[arg-type]
+
+
+def test_matches_start_from_ballots_unless_told_otherwise() -> None:
+    listed = ballots(CBD)
+    games = play_match(*players("random", "random"), CBD, 4 * len(listed), seed=1).games
+    starts = [game.opening for game in games[::2]]
+    assert Counter(starts) == dict.fromkeys(listed, 2)
+    assert starts != [game.opening for game in play_match(*players("random", "random"), CBD, 40, seed=2).games[::2]]
+    for rules, plies, expected in ((CBD, 4, 4), (CBD, 0, 0), ("russian", None, 6), ("russian", 5, 5)):
+        rules = get_rules(rules)
+        both = [make_player("random", rules, seed) for seed in range(2)]
+        games = play_match(*both, rules, 4, random_plies=plies, seed=1).games
+        assert [len(game.opening.actions) for game in games] == [expected] * 4
+
+
+def test_the_script_that_makes_ballots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script, made = str(Path(__file__).parents[1] / "scripts" / "ballots.py"), tmp_path / "made.txt"
+    positions, ways = runpy.run_path(script)["openings"](CBD, 3)
+    assert len(positions) == len({boards.tobytes() for boards in positions.boards}) == 216
+    reached = Opening.positions(CBD, [Opening(None, tuple(way)) for way in ways.tolist()])
+    np.testing.assert_array_equal(reached.boards, positions.boards)
+    for plies, nodes in ((2, 500), (3, 2000)):
+        words = [script, "--plies", str(plies), "--nodes", str(nodes), "--output", str(made)]
+        monkeypatch.setattr(sys, "argv", words)
+        runpy.run_path(script, run_name="__main__")
+        openings = load_openings(str(made), CBD)
+        assert {len(opening.actions) for opening in openings} == {plies}
+        assert f"# {len(openings)} of the {(49, 216)[plies - 2]} positions" in made.read_text()
+    # White a man down; level; a man that White gives away behind Black's only move.
+    given = Opening.positions(CBD, read_openings("a3-b4 d6-e5 b4-c5", CBD))
+    assert given.counts[0] == 1
+    judged = [Game(CBD, "B:W21-31:B1-12").positions, Game(CBD).positions, given]
+    down, level, lost = (int(runpy.run_path(script)["judge"](position, 5000)[0]) for position in judged)
+    assert max(down, lost) < -50 < level < 50
 
 
 def test_listed_openings() -> None:

@@ -31,7 +31,12 @@ def leaves(section, prefix=""):
 TINY = compose.load(["experiment=tiny"])
 
 # Where a key's type tells nothing of other possible values.
-OTHER = {"search.kind": "puct", "arena.ladder": ("random",), "rules.name": "russian"}
+OTHER = {
+    "search.kind": "puct",
+    "arena.ladder": ("random",),
+    "arena.random_plies": 4,
+    "rules.name": "russian",
+}
 
 
 def kind_of(key):
@@ -272,3 +277,16 @@ def test_a_file_is_not_blamed_for_what_was_typed():
     with pytest.raises(ConfigError) as refusal:
         compose.load(["minutes=abc"])
     assert "minutes must be a number" in str(refusal.value) and "set in" not in str(refusal.value)
+
+
+def test_the_arena_of_an_older_run_keeps_its_random_openings():
+    """Their configurations name six random plies; new ones leave the openings to the rules."""
+    assert compose.load([]).arena.random_plies is None
+    saved = dataclasses.asdict(TINY)
+    saved["arena"]["random_plies"] = 6
+    older = build(RunConfig, saved)
+    assert older.arena.random_plies == 6
+    assert compose.override(older, ["arena.random_plies=null"]).arena.random_plies is None
+    with pytest.raises(ConfigError, match=r"arena\.random_plies=101"):
+        compose.load(["arena.random_plies=101"])
+    assert "arena.random_plies=null" in compose.describe(TINY)

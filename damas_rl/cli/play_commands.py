@@ -56,8 +56,9 @@ def register(subparsers: Any) -> None:
     match = subparsers.add_parser(
         "match",
         help="play a match between two players",
-        description="Plays pairs of games from one opening with colours swapped. Ctrl-C ends the match with the games "
-        "of the batches that are finished.",
+        description="Plays pairs of games from one opening with colours swapped: ballots (balanced openings of three "
+        "plies) where some ship for the rules, else random openings. Ctrl-C ends the match with the games of the "
+        "batches that are finished.",
     )
     match.add_argument("player", metavar="SPEC", help=_SPEC)
     match.add_argument("opponent", metavar="SPEC", help="the other player")
@@ -66,7 +67,7 @@ def register(subparsers: Any) -> None:
     where = match.add_mutually_exclusive_group()
     where.add_argument("--openings", metavar="FILE", help="one opening a line: a FEN, or moves from the start")
     where.add_argument(
-        "--random-plies", type=count, default=6, metavar="K", help="plies of random, balanced openings (default: 6)"
+        "--random-plies", type=count, metavar="K", help="random, balanced openings of K plies (6 where no ballots ship)"
     )
     match.add_argument(
         "--sprt", nargs=2, type=elo_difference, metavar=("LOW", "HIGH"),
