@@ -5,6 +5,7 @@ A player is named by a *spec*, ``kind`` or ``kind:key=value,key=value``:
 ==================================  ======================================================================
 ``random``                          each legal move with equal probability
 ``alphabeta:depth=6``               alpha-beta; ``depth=``, ``nodes=``, ``ms=`` or several of them
+``alphabeta:ms=100,eval=cbd``       alpha-beta with a learned evaluation
 ``mcts:net=NAME,sims=200``          tree search with a network
 ``policy:net=NAME``                 the move that a network likes best, without search
 ==================================  ======================================================================
@@ -15,6 +16,9 @@ knows neither their moves nor what their draw counters mean.
 
 ``tables=4`` gives ``mcts`` and ``alphabeta`` the exact endgames of up to so many pieces. Those of up to four are built
 when they are first needed, which takes seconds; larger ones by ``damas tablebase build``.
+
+``eval=`` takes a file of ``scripts/tune_evaluation.py`` or the name of an evaluation that ships with the package;
+without it, alpha-beta judges by a few rules made by hand.
 """
 
 import difflib
@@ -30,7 +34,9 @@ from numpy.typing import NDArray
 from damas_env.observation import features
 from damas_env.position import THREADS, Positions
 from damas_env.rules import RuleSet, get_rules
+from damas_rl.evaluations import load_evaluation
 from damas_rl.search.alphabeta import AlphaBeta, Limits
+from damas_rl.search.learned import HAND_MADE
 from damas_rl.search.mcts import Evaluate, Search, SearchConfig
 from damas_rl.tablebase import Tablebase, open_tablebase
 from damas_rl.tablebase.index import MOST_PIECES
@@ -94,10 +100,16 @@ class AlphaBetaPlayer(Player):
     """Plays what alpha-beta finds; moves of equal score are drawn between."""
 
     def __init__(
-        self, rules: RuleSet, limits: Limits, seed: int, tablebase: Tablebase | None = None, name: str = "alphabeta"
+        self,
+        rules: RuleSet,
+        limits: Limits,
+        seed: int,
+        tablebase: Tablebase | None = None,
+        weights: np.void = HAND_MADE,
+        name: str = "alphabeta",
     ) -> None:
         self.name = name
-        self._search = AlphaBeta(rules, limits, tablebase)
+        self._search = AlphaBeta(rules, limits, tablebase, weights)
         self._rng = np.random.default_rng(seed)
 
     def choose(self, positions: Positions) -> Choice:
@@ -186,7 +198,7 @@ def make_player(spec: str, rules: str | RuleSet, seed: int) -> Player:
 
     Raises:
         PlayerError: the spec cannot be read or its values are impossible.
-        ValueError: unknown rule set, or the network cannot be used (``CheckpointError``).
+        ValueError: unknown rule set, or the network (``CheckpointError``) or the evaluation cannot be used.
     """
     return read_spec(spec)(get_rules(rules), seed)
 
@@ -247,8 +259,13 @@ def _read_alphabeta(spec: str, options: dict[str, str]) -> _Make:
     given = {key: _whole(spec, options, key, most) for key, most in Limits.LARGEST.items()}
     if not any(given.values()):
         raise PlayerError(f"Player {spec!r} needs a limit: depth=, nodes= or ms=.")
-    tables = _tables(spec, options)
-    return lambda rules, seed: AlphaBetaPlayer(rules, Limits(**given), seed, tables(rules), spec)
+    tables, source = _tables(spec, options), options.get("eval")
+
+    def make(rules: RuleSet, seed: int) -> Player:
+        weights = load_evaluation(source, rules) if source else HAND_MADE
+        return AlphaBetaPlayer(rules, Limits(**given), seed, tables(rules), weights, spec)
+
+    return make
 
 
 def _tables(spec: str, options: dict[str, str]) -> Callable[[RuleSet], Tablebase | None]:
@@ -302,7 +319,7 @@ def _evaluator(spec: str, net: str, transfer: bool, rules: RuleSet) -> Evaluate:
 
 _KINDS: dict[str, tuple[tuple[str, ...], Callable[[str, dict[str, str]], _Make]]] = {
     "random": ((), _read_random),
-    "alphabeta": ((*Limits.LARGEST, "tables"), _read_alphabeta),
+    "alphabeta": ((*Limits.LARGEST, "tables", "eval"), _read_alphabeta),
     "mcts": (("net", "sims", "tables", "transfer"), _read_mcts),
     "policy": (("net", "transfer"), _read_policy),
 }

@@ -11,6 +11,7 @@ import numpy as np
 from damas_env.position import THREADS, Positions
 from damas_env.rules import RuleSet, get_rules
 from damas_rl.search.alphabeta_kernels import MAX_DEPTH, new_frames, new_state, search_games
+from damas_rl.search.learned import HAND_MADE
 from damas_rl.search.transpositions import MAX_GENERATION, PROVEN, new_table
 from damas_rl.tablebase import Tablebase
 from damas_rl.tablebase.endgames import new_endgames
@@ -112,12 +113,20 @@ class AlphaBeta:
         rules: name of a rule set, or a rule set.
         limits: when a search ends.
         tablebase: exact endgames that are asked at every node.
+        weights: of a learned evaluation for these rules (see ``damas_rl.evaluations``).
     """
 
-    def __init__(self, rules: str | RuleSet, limits: Limits, tablebase: Tablebase | None = None) -> None:
+    def __init__(
+        self,
+        rules: str | RuleSet,
+        limits: Limits,
+        tablebase: Tablebase | None = None,
+        weights: np.void = HAND_MADE,
+    ) -> None:
         self.rules = get_rules(rules)
         self.limits, self.tablebase = limits, tablebase
         self._endgames = tablebase.endgames if tablebase else new_endgames(self.rules)
+        self._weights = weights
         self._stop = np.zeros(1, dtype=np.int64)
         self._idle: list[_Searcher] = []
         self._lock = threading.Lock()
@@ -179,8 +188,8 @@ class AlphaBeta:
             searcher = self._idle.pop() if self._idle else _Searcher(self.rules, self._buckets)
         limits = self.limits
         search_games(
-            start, end, self.rules.spec, self.rules.tables, self._endgames, searcher.state[0], searcher.frames,
-            searcher.table, self._stop, searcher.marks(end - start),
+            start, end, self.rules.spec, self.rules.tables, self._endgames, self._weights, searcher.state[0],
+            searcher.frames, searcher.table, self._stop, searcher.marks(end - start),
             positions.boards, positions.plies, positions.counters, positions.repetitions, positions.history,
             positions.history_len, positions.moves, positions.actions, positions.counts, seeds,
             limits.depth or MAX_DEPTH, limits.nodes or 0, (limits.ms or 0) * 1_000_000, limits.full_width,

@@ -19,7 +19,7 @@ from damas_env.movegen import STACK_SHAPE, generate, is_capture, move_captured, 
 from damas_env.outcome import advance_counters, events_of, judge, key, standing_laws
 from damas_env.rules import EVENT_CAPTURE, EVENT_MAN_MOVE, MAX_COUNTERS, MAX_HISTORY, RuleSet
 from damas_rl.search.clock import nanoseconds
-from damas_rl.search.evaluation import evaluate
+from damas_rl.search.learned import HIDDEN, evaluate_with
 from damas_rl.search.transpositions import EXACT, LOWER, PROVEN, UPPER, WON, move_tag, probe, store
 from damas_rl.tablebase.endgames import DRAW, UNKNOWN, verdict
 
@@ -85,7 +85,8 @@ def new_state(rules: RuleSet) -> np.ndarray:
     ply 0 is in it; ``plies`` played in the game; ``nodes`` so far, ``node_limit``, ``deadline`` (see ``nanoseconds``)
     and ``aborted``; ``full_width``; ``generation``, mark of this search in the table; ``history``, how often a quiet
     move (by its tag) has refuted, for each side; ``order``, root moves in the order of trial; ``nearest``, the
-    smallest limit of each draw counter; ``reach``, how many positions the rules compare for repetitions.
+    smallest limit of each draw counter; ``reach``, how many positions the rules compare for repetitions; ``hidden``,
+    work space of the learned evaluation.
     """
     words = ("base", "plies", "nodes", "node_limit", "deadline", "aborted", "full_width", "generation", "reach")
     layout = np.dtype(
@@ -95,6 +96,7 @@ def new_state(rules: RuleSet) -> np.ndarray:
             ("order", np.int64, rules.max_moves),
             ("path", np.uint64, MAX_HISTORY + _FRAMES),
             ("history", np.int64, (2, 4096)),
+            ("hidden", np.float32, HIDDEN),
         ],
         align=True,
     )
@@ -202,7 +204,7 @@ def _order_moves(spec, state, node, ply):
 
 
 @kernel
-def _open(spec, tables, endgames, state, table, stop, node, ply):
+def _open(spec, tables, endgames, weights, state, table, stop, node, ply):
     """Looks at a node: (True, score) if it is settled at once, else (False, 0) with its moves ready."""
     state.nodes += 1
     if state.nodes >= state.node_limit or (
@@ -247,7 +249,7 @@ def _open(spec, tables, endgames, state, table, stop, node, ply):
         if distance >= 0 and depth <= 0:
             return True, result * (_LIKELY - distance)
     if ply >= _LAST or (depth <= 0 and not is_capture(node.moves[0])):
-        return True, evaluate(spec, tables.diagonal, a, b, c, d)
+        return True, evaluate_with(spec, weights, state, tables.diagonal, a, b, c, d)
     node.count, node.next = count, 0
     node.floor, node.best = alpha, -_INFINITY
     _order_moves(spec, state, node, ply)
@@ -338,12 +340,12 @@ def _lengthen(node, child, code):
 
 
 @kernel
-def _negamax(spec, tables, endgames, state, frames, table, stop, depth, alpha, beta):
+def _negamax(spec, tables, endgames, weights, state, frames, table, stop, depth, alpha, beta):
     """Score (int64) of the position at ply 1, searched to ``depth`` with a window; meaningless once aborted."""
     ply = 1
     frames[ply].depth, frames[ply].alpha, frames[ply].beta = depth, alpha, beta
     while True:
-        settled, score = _open(spec, tables, endgames, state, table, stop, frames[ply], ply)
+        settled, score = _open(spec, tables, endgames, weights, state, table, stop, frames[ply], ply)
         if state.aborted:
             return 0
         # Upwards, as long as nodes are done.
@@ -371,7 +373,7 @@ def _shuffle(order, count, seed):
 
 
 @kernel
-def _root(spec, tables, endgames, state, frames, table, stop, legal, count, max_depth, seed):
+def _root(spec, tables, endgames, weights, state, frames, table, stop, legal, count, max_depth, seed):
     """Iterative deepening over the root moves; returns (index of the chosen move, its score, depth reached).
 
     Moves of equal score are chosen between by ``seed``, each with the same probability: later moves are asked
@@ -393,7 +395,7 @@ def _root(spec, tables, endgames, state, frames, table, stop, legal, count, max_
             if number > 0:
                 low, high = -best, 1 - best
             while True:
-                value = -_negamax(spec, tables, endgames, state, frames, table, stop, depth - 1, low, high)
+                value = -_negamax(spec, tables, endgames, weights, state, frames, table, stop, depth - 1, low, high)
                 if state.aborted or value < best or low == -_INFINITY:
                     break
                 low = -_INFINITY
@@ -463,15 +465,16 @@ def _write_line(spec, state, root, scratch, actions):
 
 @kernel
 def search_games(
-    start, end, spec, tables, endgames, state, frames, table, stop, generation, boards, plies, counters, repetitions,
-    history, history_len, legal, actions, counts, seeds, max_depth, node_limit, time_limit, full_width, chosen, scores,
-    depths, nodes, lines,
+    start, end, spec, tables, endgames, weights, state, frames, table, stop, generation, boards, plies, counters,
+    repetitions, history, history_len, legal, actions, counts, seeds, max_depth, node_limit, time_limit, full_width,
+    chosen, scores, depths, nodes, lines,
 ):  # fmt: skip
     """Searches the games ``start`` to ``end`` of a batch, one after the other.
 
     Args:
         start, end, spec, tables: games, movement flags and draw laws.
         endgames: exact endgames, see ``damas_rl.tablebase.endgames``.
+        weights: of the evaluation, see ``learned``.
         state, frames, table: memory of this thread and its transposition table.
         stop: int64[1], anything but 0 ends the search soon; may be set by another thread.
         generation: mark of the first game's entries in the table; the others take the marks that follow.
@@ -498,8 +501,9 @@ def search_games(
         state.deadline = nanoseconds() + time_limit if time_limit > 0 else _NEVER
         state.generation = generation + game - start
         index, score, depth = _root(
-            spec, tables, endgames, state, frames, table, stop, legal[game], counts[game], max_depth, seeds[game]
-        )
+            spec, tables, endgames, weights, state, frames, table, stop, legal[game], counts[game], max_depth,
+            seeds[game],
+        )  # fmt: skip
         chosen[game] = actions[game, index] if state.aborted != _NO_ROOM else -1
         scores[game], depths[game], nodes[game] = score, depth, state.nodes
         _write_line(spec, state, frames[0], frames[1], lines[game])
