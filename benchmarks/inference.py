@@ -1,11 +1,13 @@
 """Evaluations per second of networks: ways to compute them, batch sizes, and how far the answers differ.
 
-    python benchmarks/inference.py [--networks resmlp:256x1 resconv:32x4] [--batches 1 64 256 1024] [--rules cbd]
+    python benchmarks/inference.py [--networks resmlp:256x1 resconv:32x4] [--batches 1 64 256 1024] [--threads 2]
 
-"torch" is what damas-rl does, in each precision (auto is marked); "compiled" is torch.compile. With the packages of
-benchmarks/inference.txt, ONNX Runtime and OpenVINO take part. One call on each core at once, as in self-play. The time
-is that which all threads of the process spent computing, for each core (CPU), or that on the clock (GPU): other
-programs on the machine hardly count. "differs" is the largest difference of a value to that in float32.
+A network may also be a file, or the name of one that ships. "torch" is what damas-rl does with many positions, in
+each precision (auto is marked), "kernel" what it does with few; "compiled" is torch.compile, "traced" is
+torch.jit.trace and freeze. With the packages of benchmarks/inference.txt, ONNX Runtime and OpenVINO take part. One
+call on each core at once, as in self-play. The time is that which all threads of the process spent computing, for
+each core (CPU), or that on the clock (GPU): other programs on the machine hardly count. "differs" is the largest
+difference of a value to that in float32.
 
 There is no batch norm to fuse and no layout to choose: layers are norms of single vectors and matrix products over
 them, with the channels last.
@@ -26,7 +28,15 @@ from common import save
 from damas_env.observation import features
 from damas_env.position import THREADS, Positions
 from damas_env.rules import RuleSet, get_rules
-from damas_rl.networks import Evaluator, NetworkConfig, PolicyValueNet, build_network, choose_device
+from damas_rl.checkpoint import load_network
+from damas_rl.networks import (
+    Evaluator,
+    NetworkConfig,
+    PolicyValueNet,
+    build_network,
+    choose_device,
+    evaluator_of_few,
+)
 
 Evaluate = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, ...]]
 """(boards, features) to (policy logits, values, ...)."""
@@ -83,7 +93,9 @@ def parse(name: str) -> NetworkConfig:
 
 
 def new_network(name: str, rules: RuleSet) -> PolicyValueNet:
-    """With random numbers where new networks have zeros, so that answers can differ."""
+    """With random numbers where new networks have zeros, so that answers can differ; or one that exists."""
+    if ":" not in name:
+        return load_network(name)[0]
     torch.manual_seed(0)
     net = build_network(parse(name), rules)
     with torch.no_grad():
@@ -127,6 +139,13 @@ def build_like(net: PolicyValueNet) -> PolicyValueNet:
     return copy.eval().requires_grad_(False)
 
 
+def traced(net: PolicyValueNet) -> Evaluate:
+    evaluator = Evaluator(net, "cpu", "float32")
+    example = torch.zeros(2, 4, dtype=torch.int64), torch.zeros(2, 6)
+    evaluator._net = torch.jit.freeze(torch.jit.trace(evaluator._net, example, check_trace=False))
+    return evaluator.evaluate
+
+
 def onnx_runtime(net: PolicyValueNet) -> Evaluate:
     import onnxruntime
 
@@ -167,6 +186,9 @@ def ways(net: PolicyValueNet, device: str) -> Iterator[tuple[str, Evaluate]]:
         name = f"{'compiled' if compiled else 'torch'}, {precision}{' (auto)' if default else ''}"
         yield name, evaluator.evaluate
     if choose_device(device).type == "cpu":
+        yield "traced, float32", traced(net)
+        if net.config.kind == "resmlp":
+            yield "kernel, float32", evaluator_of_few(net).evaluate
         others: dict[str, Callable[[], Evaluate]] = {
             "ONNX Runtime, float32": lambda: onnx_runtime(net),
             "OpenVINO, float32": lambda: openvino(net, "f32"),

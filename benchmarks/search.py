@@ -3,11 +3,13 @@
     python benchmarks/search.py [--games 64 256 1024] [--simulations 200 800] [--networks default tiny] [--seconds 5]
 
 The first table runs the kernels on one core with a network that costs nothing: simulations per second. The second
-plays against itself with real networks and divides the evaluations per second by those that the same threads reach
-when they do nothing but call the network with the same batches.
+searches single games on one thread with the network that ships, as players do. The third plays against itself with real
+networks and divides the evaluations per second by those that the same threads reach when they do nothing but call the
+network with the same batches.
 """
 
 import argparse
+import statistics
 import time
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,9 @@ from common import save
 
 from damas_env.position import THREADS, Positions
 from damas_env.rules import RuleSet, get_rules
-from damas_rl.networks import Evaluator, NetworkConfig, build_network
-from damas_rl.search.mcts import Search, SearchConfig
+from damas_rl.checkpoint import load_network
+from damas_rl.networks import Evaluator, NetworkConfig, build_network, evaluator_of_few
+from damas_rl.search.mcts import Evaluate, Search, SearchConfig
 from damas_rl.selfplay import SelfPlay, SelfPlayConfig
 from damas_rl.speed import raw_evaluations_per_second
 
@@ -56,9 +59,12 @@ def middle_games(rules: RuleSet, games: int) -> Positions:
     return positions.take(np.resize(np.flatnonzero(positions.terminations == 0), games))
 
 
-def simulations_per_second(rules: RuleSet, config: SearchConfig, games: int, simulations: int) -> float:
-    """Of one search of middle games, results included."""
-    search = Search(rules, FreeNetwork(rules, games * config.leaves_per_tree), config, games, simulations)
+def simulations_per_second(
+    rules: RuleSet, config: SearchConfig, games: int, simulations: int, network: Evaluate | None = None
+) -> float:
+    """Of one search of middle games, results included; without a network with one that costs nothing."""
+    network = network or FreeNetwork(rules, games * config.leaves_per_tree)
+    search = Search(rules, network, config, games, simulations)
     positions = middle_games(rules, games)
     search.run(positions, simulations)  # pages of the pools are touched for the first time here
     started = time.thread_time()  # of this thread: other programs do not count
@@ -79,6 +85,20 @@ def search_table(rules: RuleSet, games: list[int], simulations: list[int]) -> li
             cells = [simulations_per_second(rules, config, size, count) for count in simulations]
             print(f"| {kind} | {leaves} | {size:,} | {' | '.join(f'{cell:,.0f}' for cell in cells)} |", flush=True)
             rows.append({"root": kind, "leaves": leaves, "games": size, "simulations_per_second": cells})
+    return rows
+
+
+def single_game_table(rules: RuleSet) -> list[dict[str, Any]]:
+    rows, network = [], load_network("small")[0]
+    print("\none game on one thread, network small, 800 simulations\n")
+    print("| network computed by | leaves at once | simulations per second |")
+    print("| --- | --- | --- |")
+    few, torch = evaluator_of_few(network), Evaluator(network, "cpu")
+    for name, evaluator, leaves in (("torch", torch, 1), *(("kernel", few, leaves) for leaves in (1, 2, 4, 8))):
+        config = SearchConfig(leaves_per_tree=leaves)
+        speed = statistics.median(simulations_per_second(rules, config, 1, 800, evaluator) for _ in range(5))
+        print(f"| {name} | {leaves} | {speed:,.0f} |", flush=True)
+        rows.append({"network": name, "leaves": leaves, "simulations_per_second": speed})
     return rows
 
 
@@ -136,6 +156,7 @@ def main() -> None:
 
     rules = get_rules(arguments.rules)
     free, played = search_table(rules, arguments.games, arguments.simulations), []
+    single = single_game_table(rules) if rules.name == "cbd" else []
     if arguments.networks:
         settings = SelfPlayConfig(
             games=arguments.selfplay_games,
@@ -144,7 +165,10 @@ def main() -> None:
             simulations=arguments.selfplay_simulations,
         )
         played = self_play_table(rules, arguments.networks, settings, arguments.seconds)
-    save(arguments.json, {"simulations": arguments.simulations, "free_network": free, "self_play": played})
+    save(
+        arguments.json,
+        {"simulations": arguments.simulations, "free_network": free, "single_game": single, "self_play": played},
+    )
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ A player is named by a *spec*, ``kind`` or ``kind:key=value,key=value``:
 ``random``                          each legal move with equal probability
 ``alphabeta:depth=6``               alpha-beta; ``depth=``, ``nodes=``, ``ms=`` or several of them
 ``alphabeta:ms=100,eval=cbd``       alpha-beta with a learned evaluation
-``mcts:net=NAME,sims=200``          tree search with a network
+``mcts:net=NAME,sims=200``          tree search with a network; ``sims=``, ``ms=`` or both
 ``policy:net=NAME``                 the move that a network likes best, without search
 ==================================  ======================================================================
 
@@ -27,6 +27,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from queue import SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,16 @@ _SIMULATIONS = 200
 
 MOST_SIMULATIONS = 1 << 14
 """For each move. A batch of 256 games takes 3.8 GB of trees then."""
+
+_LEAVES_IN_TIME = 2
+"""Leaves of one tree that the network is asked about together where time is limited."""
+
+_MOST_IN_TIME, _MOST_IN_A_MS = 1 << 18, 100
+"""Simulations where time is limited, in all and for each millisecond: 220 MB of trees for a thread at most.
+
+A millisecond has time for about 20 with a network that ships. Simulations that end in proven positions do not look at
+the clock; so many of them take a tenth of the time.
+"""
 
 
 class PlayerError(ValueError):
@@ -122,30 +133,39 @@ class AlphaBetaPlayer(Player):
 class MctsPlayer(Player):
     """Plays the choice of tree search with a network, without exploration noise.
 
+    Without a time limit all games of a batch are searched together, so that the network answers them in one call. With
+    one, each game is searched by itself: it gets its milliseconds of one thread, whatever the size of the batch.
+
     Args:
         rules: rule set of the games.
         evaluator: the network.
-        simulations: for each move.
+        simulations: for each move; None = 200, or what a time limit allows.
         tablebase: exact endgames that the search asks.
         name: for tables and files.
+        ms: milliseconds for each move, None = no limit.
     """
 
     def __init__(
         self,
         rules: RuleSet,
         evaluator: Evaluate,
-        simulations: int = _SIMULATIONS,
+        simulations: int | None = None,
         tablebase: Tablebase | None = None,
         name: str = "mcts",
+        ms: int | None = None,
     ) -> None:
         self.name = name
-        self._rules, self._evaluator, self._simulations = rules, evaluator, simulations
-        self._tablebase = tablebase
+        self._rules, self._evaluator, self._tablebase, self._ms = rules, evaluator, tablebase, ms
+        possible = MOST_SIMULATIONS if ms is None else min(_MOST_IN_TIME, _MOST_IN_A_MS * ms)
+        default = _SIMULATIONS if ms is None else possible
+        self._simulations = min(simulations or default, possible)
         self._searches: list[Search] = []
 
     def choose(self, positions: Positions) -> Choice:
         """See :class:`Player`."""
         size = len(positions)
+        if self._ms is not None:
+            return _joined(self._in_time(positions))
         parts = np.array_split(np.arange(size), min(THREADS, size))
         if not self._searches or self._searches[0].games < len(parts[0]) or len(self._searches) < len(parts):
             self._searches = [
@@ -158,20 +178,49 @@ class MctsPlayer(Player):
             with ThreadPoolExecutor(len(parts)) as pool:
                 taken = [positions.take(part) for part in parts]
                 choices = list(pool.map(self._run, self._searches, taken))
-        return Choice(
-            np.concatenate([choice.actions for choice in choices]),
-            np.concatenate([choice.values for choice in choices]),
-            np.concatenate([choice.nodes for choice in choices]),
-            [pv for choice in choices for pv in choice.pvs],
-        )
+        return _joined(choices)
+
+    def _in_time(self, positions: Positions) -> list[Choice]:
+        """The choice in each game, searched by itself on one of the threads."""
+        if not self._searches:
+            config = SearchConfig(leaves_per_tree=_LEAVES_IN_TIME)
+            self._searches = [
+                Search(self._rules, self._evaluator, config, 1, self._simulations, self._tablebase)
+                for _ in range(THREADS)
+            ]
+            self._searches[0].run(positions.take(np.zeros(1, int)), 1)  # kernels are compiled outside the time limit
+        idle: SimpleQueue[Search] = SimpleQueue()
+        for search in self._searches:
+            idle.put(search)
+
+        def choose(game: int) -> Choice:
+            search = idle.get()
+            try:
+                return self._run(search, positions.take(np.array([game])))
+            finally:
+                idle.put(search)
+
+        with ThreadPoolExecutor(len(self._searches)) as pool:
+            return list(pool.map(choose, range(len(positions))))
 
     def _run(self, search: Search, positions: Positions) -> Choice:
         # A forced move is played whatever the search says.
-        result = search.run(positions, np.where(positions.counts > 1, self._simulations, 1).astype(np.int32))
+        budget = np.where(positions.counts > 1, self._simulations, 1).astype(np.int32)
+        result = search.run(positions, budget, seconds=None if self._ms is None else self._ms / 1000)
         pvs = [search.principal_variation(game) for game in range(len(positions))]
         # The most visited line need not begin with the chosen move.
         pvs = [pv if pv[:1] == [choice] else [choice] for pv, choice in zip(pvs, result.choice.tolist(), strict=True)]
         return Choice(result.choice, result.value, result.simulations.astype(np.int64), pvs)
+
+
+def _joined(choices: list[Choice]) -> Choice:
+    """The choices in the parts of a batch as one."""
+    return Choice(
+        np.concatenate([choice.actions for choice in choices]),
+        np.concatenate([choice.values for choice in choices]),
+        np.concatenate([choice.nodes for choice in choices]),
+        [pv for choice in choices for pv in choice.pvs],
+    )
 
 
 class PolicyPlayer(Player):
@@ -277,11 +326,12 @@ def _tables(spec: str, options: dict[str, str]) -> Callable[[RuleSet], Tablebase
 
 
 def _read_mcts(spec: str, options: dict[str, str]) -> _Make:
-    simulations = _whole(spec, options, "sims", MOST_SIMULATIONS) or _SIMULATIONS
+    simulations = _whole(spec, options, "sims", MOST_SIMULATIONS)
+    ms = _whole(spec, options, "ms", Limits.LARGEST["ms"])
     net, transfer = _net(spec, options)
     tables = _tables(spec, options)
     return lambda rules, seed: MctsPlayer(
-        rules, _evaluator(spec, net, transfer, rules), simulations, tables(rules), name=spec
+        rules, _evaluator(spec, net, transfer, rules, few=ms is not None), simulations, tables(rules), spec, ms
     )
 
 
@@ -299,11 +349,11 @@ def _net(spec: str, options: dict[str, str]) -> tuple[str, bool]:
     return options["net"], "transfer" in options
 
 
-def _evaluator(spec: str, net: str, transfer: bool, rules: RuleSet) -> Evaluate:
-    """The network of a spec, ready for play."""
+def _evaluator(spec: str, net: str, transfer: bool, rules: RuleSet, few: bool = False) -> Evaluate:
+    """The network of a spec, ready for play; ``few``: for few positions at a time."""
     # Loaded here, so that players without a network do without torch.
     from damas_rl.checkpoint import load_network
-    from damas_rl.networks import Evaluator
+    from damas_rl.networks import Evaluator, evaluator_of_few
 
     network, trained_for = load_network(net)
     known = f"Player {spec!r}: this network was trained for the rules {trained_for.name!r}"
@@ -314,12 +364,12 @@ def _evaluator(spec: str, net: str, transfer: bool, rules: RuleSet) -> Evaluate:
     if trained_for != rules and not transfer:
         others = "others of that name" if trained_for.name == rules.name else repr(rules.name)
         raise PlayerError(f"{known}, not for {others}; with transfer=true it plays these too, untrained.")
-    return Evaluator(network)
+    return evaluator_of_few(network) if few else Evaluator(network)
 
 
 _KINDS: dict[str, tuple[tuple[str, ...], Callable[[str, dict[str, str]], _Make]]] = {
     "random": ((), _read_random),
     "alphabeta": ((*Limits.LARGEST, "tables", "eval"), _read_alphabeta),
-    "mcts": (("net", "sims", "tables", "transfer"), _read_mcts),
+    "mcts": (("net", "sims", "ms", "tables", "transfer"), _read_mcts),
     "policy": (("net", "transfer"), _read_policy),
 }

@@ -1,6 +1,7 @@
 """Players: legal choices of every kind, reproducible by seed, and specs that are refused in one sentence."""
 
 import re
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import torch
 
 from damas_env.game import Game
 from damas_env.observation import features
-from damas_env.position import Positions
+from damas_env.position import THREADS, Positions
 from damas_env.rules import get_rules
 from damas_rl.checkpoint import network_content, write_checkpoint
 from damas_rl.networks import NetworkConfig, build_network
@@ -70,7 +71,8 @@ def test_choices_are_legal(spec: str) -> None:
 
 
 def test_choices_of_networks_are_legal(network: Path) -> None:
-    for spec in (f"policy:net={network}", f"mcts:net={network},sims=12"):
+    for keys in ("policy:", "mcts:sims=12,", "mcts:ms=3,", "mcts:ms=20,sims=12,"):
+        spec = f"{keys}net={network}"
         player = make_player(spec, CBD, 0)
         assert player.name == spec
         for positions in (some_positions(3), some_positions(20), some_positions(1)):
@@ -121,6 +123,74 @@ def test_a_forced_move_costs_one_simulation() -> None:
         assert choice.actions[0] == forced.actions[0, 0]
 
 
+class Slow(Material):
+    """A network that takes its time."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.asked = seconds, 0
+
+    def evaluate(self, boards: np.ndarray, features: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        self.asked += 1
+        time.sleep(self.seconds)
+        return super().evaluate(boards, features)
+
+
+def test_each_game_gets_its_time() -> None:
+    """Of one thread: the whole batch takes as many turns as there are games for each thread."""
+    player = MctsPlayer(CBD, Slow(0.005), ms=100)
+    player.choose(Positions.initial(CBD, 1))  # compiles
+    started = time.perf_counter()
+    choice = player.choose(Positions.initial(CBD, 3 * THREADS))
+    seconds = time.perf_counter() - started
+    assert 3 * 0.1 * 0.9 < seconds < 3 * (0.1 + 0.05)
+    assert (choice.nodes >= 5).all()
+
+
+def test_a_search_that_is_late_from_the_start_still_moves() -> None:
+    network = Slow(0.02)
+    player = MctsPlayer(CBD, network, ms=1)
+    positions = Positions.initial(CBD, 1)
+    player.choose(positions)
+    network.asked = 0
+    choice = player.choose(positions)
+    assert (network.asked, choice.nodes[0]) == (2, 2)  # the root, then two leaves together
+    assert positions.masks()[0, choice.actions[0]]
+
+
+def test_simulations_cap_a_search_with_limited_time() -> None:
+    positions = some_positions()
+    player = MctsPlayer(CBD, Material(), 30, ms=60_000)
+    started = time.perf_counter()
+    nodes = player.choose(positions).nodes
+    assert (nodes <= 30).all() and (nodes[positions.counts > 1] == 30).sum() > 5
+    assert time.perf_counter() - started < 60
+
+
+def test_time_that_can_change_nothing_is_not_used() -> None:
+    """One move wins all the men, the others lose all of one's own: its lead grows with every simulation."""
+
+    class Clear(Slow):
+        def evaluate(self, boards: np.ndarray, features: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            logits, values, moves_left = super().evaluate(boards, features)
+            logits[:, best] = 8.0
+            return logits, values, moves_left
+
+    positions = Positions.initial(CBD, 1)
+    best = int(positions.actions[0, 3])
+    player = MctsPlayer(CBD, Clear(0.001), ms=400)
+    player.choose(positions)
+    started = time.perf_counter()
+    choice = player.choose(positions)
+    assert choice.actions[0] == best
+    assert 0.4 / 2 * 0.8 < time.perf_counter() - started < 0.4 * 0.9
+
+
+def test_memory_of_a_search_with_limited_time_is_bounded() -> None:
+    for ms, most in ((1, 100), (100, 10_000), (10**9, 1 << 18)):
+        assert MctsPlayer(CBD, Material(), ms=ms)._simulations == most
+    assert MctsPlayer(CBD, Material())._simulations == 200
+
+
 def test_equal_seeds_play_alike_and_different_seeds_differ() -> None:
     positions = Game(CBD, "W:WK1:BK4,12").positions.take(np.zeros(50, dtype=int))
     for spec in ("random", "alphabeta:depth=1"):
@@ -151,6 +221,11 @@ def test_equal_seeds_play_alike_and_different_seeds_differ() -> None:
         ("random:seed=1", "unknown key 'seed'. random takes no keys"),
         ("mcts:sims=10", "needs a network"),
         ("mcts:net=x,simulations=3", "Did you mean 'sims'"),
+        ("mcts:net=x,ms=0", "ms=0 must be a whole number from 1 to 1000000000"),
+        ("mcts:net=x,ms=0.5", "whole number"),
+        ("mcts:net=x,time=5", "mcts takes net, sims, ms, transfer"),
+        ("mcts:ms=100", "needs a network"),
+        ("policy:net=x,ms=100", "unknown key 'ms'"),
         ("policy:net=/no/such/file", "/no/such/file"),
         ("policy:net=x,transfer=false", "transfer=false must be true, or be left out"),
         ("mcts:net=x,transfer=yes", "transfer=yes must be true"),

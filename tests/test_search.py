@@ -488,6 +488,42 @@ def test_a_search_leaves_no_trace_in_the_next_one() -> None:
         assert (getattr(first, name) == getattr(again, name)).all(), name
 
 
+@pytest.mark.parametrize("kind", ["puct", "gumbel"])
+def test_time_that_is_not_used_up_changes_nothing(kind: str) -> None:
+    positions = everything()
+    search = Search(RULES, HashEvaluator(), SearchConfig(kind=kind), len(positions), 80)
+    without, within = search.run(positions, 80), search.run(positions, 80, seconds=1e6)
+    for name in SearchResult.__dataclass_fields__:
+        assert (getattr(without, name) == getattr(within, name)).all(), name
+
+
+@pytest.mark.parametrize("leaves", [1, 4])
+@pytest.mark.parametrize("kind", ["puct", "gumbel"])
+def test_a_search_that_runs_out_of_time_is_whole(kind: str, leaves: int) -> None:
+    """The root and one round are always evaluated; nothing stays in flight, and the choice has been tried."""
+    positions = random_games()[0][8].take(np.arange(8))
+    search = Search(RULES, HashEvaluator(), SearchConfig(kind=kind, leaves_per_tree=leaves), 8, 300)
+    result = search.run(positions, 300, seconds=0.0)
+    assert len(search.evaluator.batches) == 2  # type: ignore[attr-defined]
+    assert (search.trees.edges["in_flight"] == 0).all()
+    assert (result.simulations >= 1).all() and (result.simulations <= leaves + 8).all()
+    assert (result.visits.sum(axis=1) == result.simulations).all()
+    chosen = result.actions == result.choice[:, None]
+    assert (result.visits[chosen] == result.visits.max(axis=1)).all()
+
+
+def test_a_settled_choice_ends_a_search_with_limited_time() -> None:
+    """The most visited move must be further ahead than the simulations that are left, in all games."""
+    positions = random_games()[0][8].take(np.flatnonzero(random_games()[0][8].counts > 1)[:2])
+    search, result = search_all(positions, SearchConfig(), 100)
+    leads = np.sort(result.visits, axis=1)
+    leads = leads[:, -1] - leads[:, -2]
+    assert (leads > 0).all()
+    share = float(leads.min()) / 100
+    assert search._settled(2, share - 0.005) and not search._settled(2, share + 0.005)
+    assert search._settled(2, 0.0)
+
+
 def test_principal_variation_is_a_legal_line() -> None:
     positions = everything()
     search, result = search_all(positions, SearchConfig(), 200)

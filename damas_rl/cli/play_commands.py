@@ -35,7 +35,10 @@ if TYPE_CHECKING:  # both load torch or kernels, which most commands do without
     from damas_rl.arena import MatchResult
     from damas_rl.elo import Sprt
 
-_SPEC = "player, such as random, alphabeta:depth=6, alphabeta:ms=100, mcts:net=RUN,sims=200 or policy:net=RUN"
+_SPEC = (
+    "player, such as random, alphabeta:depth=6, alphabeta:ms=100, mcts:net=RUN,sims=200, mcts:net=RUN,ms=100 or "
+    "policy:net=RUN"
+)
 
 
 def register(subparsers: Any) -> None:

@@ -4,6 +4,7 @@ from damas_env.rules import RuleSet
 from damas_rl.networks.base import PolicyValueNet
 from damas_rl.networks.config import NetworkConfig
 from damas_rl.networks.evaluator import Evaluator, NetworkError, choose_device
+from damas_rl.networks.few import evaluator_of_few
 from damas_rl.networks.persquare import PerSquareNet
 from damas_rl.networks.resconv import ResConv
 from damas_rl.networks.resmlp import ResMlp
@@ -21,4 +22,12 @@ def build_network(config: NetworkConfig, rules: RuleSet) -> PolicyValueNet:
     return _KINDS[config.kind](config, rules)
 
 
-__all__ = ["Evaluator", "NetworkConfig", "NetworkError", "PolicyValueNet", "build_network", "choose_device"]
+__all__ = [
+    "Evaluator",
+    "NetworkConfig",
+    "NetworkError",
+    "PolicyValueNet",
+    "build_network",
+    "choose_device",
+    "evaluator_of_few",
+]

@@ -73,6 +73,17 @@ def use_threads(threads: int) -> None:
     torch.set_num_threads(threads or THREADS)
 
 
+def check_inputs(boards: NDArray[np.uint64], features: NDArray[np.float32]) -> None:
+    """ValueError unless these are boards uint64[B, 4] and features float32[B, 6]."""
+    count = len(boards)
+    if boards.shape != (count, 4) or boards.dtype != np.uint64:
+        raise ValueError(f"boards must be uint64[B, 4], not {boards.dtype}{list(boards.shape)}.")
+    if features.shape != (count, NUM_FEATURES) or features.dtype != np.float32:
+        raise ValueError(
+            f"features must be float32[{count}, {NUM_FEATURES}], not {features.dtype}{list(features.shape)}."
+        )
+
+
 class Evaluator:
     """A frozen copy of a network that evaluates numpy batches.
 
@@ -127,14 +138,8 @@ class Evaluator:
             ValueError: arrays of another shape or type.
             NetworkError: a result is not finite.
         """
-        count = len(boards)
-        if boards.shape != (count, 4) or boards.dtype != np.uint64:
-            raise ValueError(f"boards must be uint64[B, 4], not {boards.dtype}{list(boards.shape)}.")
-        if features.shape != (count, NUM_FEATURES) or features.dtype != np.float32:
-            raise ValueError(
-                f"features must be float32[{count}, {NUM_FEATURES}], not {features.dtype}{list(features.shape)}."
-            )
-        net = self._net
+        check_inputs(boards, features)
+        net, count = self._net, len(boards)
         inputs = [
             torch.from_numpy(np.require(array, requirements=["C", "W"])) for array in (boards.view(np.int64), features)
         ]
@@ -147,7 +152,7 @@ class Evaluator:
                 outputs = _outputs(net, *(functional.pad(array, (0, 0, 0, filling)) for array in inputs))
         policy, value, moves_left, checksum = outputs
         if not math.isfinite(checksum):
-            raise NetworkError(_diagnosis(net, inputs[1]))
+            raise NetworkError(diagnosis(net, inputs[1]))
         return policy[:count].numpy(), value[:count].numpy(), moves_left[:count].numpy()
 
     def _on_gpu(self, net: PolicyValueNet, inputs: list[Tensor]) -> tuple[Tensor, ...]:
@@ -172,7 +177,7 @@ def _outputs(net: PolicyValueNet, boards: Tensor, features: Tensor) -> tuple[Ten
     return policy, chances[:, 0] - chances[:, 2], moves_left, checksum
 
 
-def _diagnosis(net: PolicyValueNet, features: Tensor) -> str:
+def diagnosis(net: PolicyValueNet, features: Tensor) -> str:
     """Why an output is not finite."""
     for name, weights in net.named_parameters():
         if not weights.isfinite().all():

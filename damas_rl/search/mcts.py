@@ -1,5 +1,6 @@
 """Monte-Carlo tree search over a batch of games: kernels grow the trees, one network call evaluates all leaves."""
 
+import itertools
 import time
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -14,6 +15,9 @@ from damas_rl.search import pools, roots, tree
 from damas_rl.strict import check_ranges
 from damas_rl.tablebase import Tablebase
 from damas_rl.tablebase.endgames import new_endgames
+
+_LOOK_EVERY = 16
+"""Calls of the network between two looks at whether a search with limited time can still change its choice."""
 
 
 class Evaluate(Protocol):
@@ -147,7 +151,11 @@ class Search:
         )
 
     def run(
-        self, positions: Positions, simulations: int | NDArray[np.int32], rng: np.random.Generator | None = None
+        self,
+        positions: Positions,
+        simulations: int | NDArray[np.int32],
+        rng: np.random.Generator | None = None,
+        seconds: float | None = None,
     ) -> SearchResult:
         """Searches the current position of every game.
 
@@ -155,6 +163,8 @@ class Search:
             positions: B <= ``games`` games, none of them finished.
             simulations: for all games, or int32[B]; at most the number given at construction.
             rng: source of the exploration noise at the roots; None = no noise.
+            seconds: for all games together, None = no limit. The search ends when they are over, after two calls of the
+                network at least, or (PUCT) as soon as they are too few to change a choice.
 
         Raises:
             ValueError: too many games, games of other rules or finished ones, an impossible number of simulations, an
@@ -180,13 +190,17 @@ class Search:
         self._evaluate(size)
         if rng is not None:
             self._add_noise(rng, positions.counts)
-        while True:
+        for turn in itertools.count(1):
             found = tree.select(
                 spec, tables, self._endgames, self.trees, self._scales, self._leaves, size, self.config.leaves_per_tree
             )
             if found == 0:
                 break
             self._evaluate(found)
+            if seconds is not None:
+                spent = time.perf_counter() - started
+                if spent >= seconds or (turn % _LOOK_EVERY == 0 and self._settled(size, seconds / spent - 1.0)):
+                    break
         room = self.rules.max_moves
         if self.trees.nodes["num_edges"][:size].max() >= room:
             raise ValueError(f"A position in the search has {room} legal moves or more; there is no room.")
@@ -195,6 +209,18 @@ class Search:
             _follow(self.tablebase, positions, result)
         self.stats.seconds += time.perf_counter() - started
         return result
+
+    def _settled(self, size: int, left: float) -> bool:
+        """True if ``left`` times as many simulations as so far could make no other move the most visited one."""
+        if self.config.kind != "puct":
+            return False
+        for game in range(size):
+            root, done = self.trees.nodes[game, 0], int(self.trees.roots["simulations"][game])
+            first, count = int(root["first_edge"]), int(root["num_edges"])
+            visits = np.sort(self.trees.edges["visits"][game, first : first + count])
+            if count > 1 and visits[-1] - visits[-2] <= left * done:
+                return False
+        return True
 
     def _evaluate(self, count: int) -> None:
         leaves, rules = self._leaves, self.rules
