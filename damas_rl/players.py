@@ -47,8 +47,11 @@ _SIMULATIONS = 200
 MOST_SIMULATIONS = 1 << 14
 """For each move. A batch of 256 games takes 3.8 GB of trees then."""
 
-_LEAVES_IN_TIME = 2
-"""Leaves of one tree that the network is asked about together where time is limited."""
+_LEAVES_IN_TIME = 4
+"""Leaves of one tree that the network is asked about together where time is limited.
+
+Two or four are worth about 60 Elo more than one at equal time (docs/performance.md).
+"""
 
 _MOST_IN_TIME, _MOST_IN_A_MS = 1 << 18, 100
 """Simulations where time is limited, in all and for each millisecond: 220 MB of trees for a thread at most.

