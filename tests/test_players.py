@@ -142,7 +142,7 @@ def test_each_game_gets_its_time() -> None:
     started = time.perf_counter()
     choice = player.choose(Positions.initial(CBD, 3 * THREADS))
     seconds = time.perf_counter() - started
-    assert 3 * 0.1 * 0.9 < seconds < 3 * (0.1 + 0.05)
+    assert 3 * 0.1 * 0.9 < seconds < 3 * 0.1 * 1.9  # a busy machine may be late, but one thread would need twice that
     assert (choice.nodes >= 5).all()
 
 
@@ -224,7 +224,7 @@ def test_equal_seeds_play_alike_and_different_seeds_differ() -> None:
         ("mcts:net=x,simulations=3", "Did you mean 'sims'"),
         ("mcts:net=x,ms=0", "ms=0 must be a whole number from 1 to 1000000000"),
         ("mcts:net=x,ms=0.5", "whole number"),
-        ("mcts:net=x,time=5", "mcts takes net, sims, ms, transfer"),
+        ("mcts:net=x,time=5", "mcts takes net, sims, ms, tables, transfer"),
         ("mcts:ms=100", "needs a network"),
         ("policy:net=x,ms=100", "unknown key 'ms'"),
         ("policy:net=/no/such/file", "/no/such/file"),
