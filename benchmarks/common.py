@@ -3,8 +3,11 @@
 import json
 import os
 import platform
+import shlex
 import subprocess
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +38,47 @@ def save(path: Path | None, figures: dict[str, Any]) -> None:
     """Writes the figures of one benchmark if a file was asked for."""
     if path:
         path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+def git(*words: str) -> str:
+    """What git says about this repository."""
+    done = subprocess.run(["git", "-C", str(HERE), *words], capture_output=True, text=True)
+    return done.stdout.strip() or "unknown"
+
+
+def pasted(page: str, name: str, text: str) -> str:
+    """The page with ``text`` in place of what stands between the marks of a benchmark."""
+    before, found, rest = page.partition(f"<!-- {name} -->\n")
+    _, closed, after = rest.partition("<!-- end -->")
+    if not found or not closed:
+        raise SystemExit(f"The page has no place for {name}: <!-- {name} --> and <!-- end --> on lines of their own.")
+    return f"{before}{found}{text}\n{closed}{after}"
+
+
+def paste(page: Path | None, name: str, text: str) -> None:
+    """Puts what a benchmark printed into a page, with its command, commit and machine, if a page was given."""
+    if page:
+        command = shlex.join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]])
+        words = ", ".join(f"{key} {value}" for key, value in machine().items())
+        head = f"`{command}` (commit {git('rev-parse', '--short', 'HEAD')}; {words}):"
+        page.write_text(pasted(page.read_text(encoding="utf-8"), name, f"{head}\n\n{text}"), encoding="utf-8")
+
+
+@contextmanager
+def picture(path: Path | None) -> Iterator[Any]:
+    """Axes to draw on, kept as SVG if a file was asked for (needs matplotlib, extra ``plot``)."""
+    if not path:
+        yield None
+        return
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6, 3.6), layout="constrained")
+    yield axes
+    axes.grid(alpha=0.3)
+    figure.savefig(path, metadata={"Date": None})
 
 
 class Peer:

@@ -8,6 +8,7 @@ damas-rl may depend on them:
 Reads one task a line, answers with numbers: how many, and in how many seconds.
 
     perft       task "depth"            leaves, processor seconds (py-draughts, from the start)
+    engine      task "FEN"              origin, destination and captured squares of its move; argument: ms a move
     checkers    task "seconds observe"  plies, processor seconds (OpenSpiel, random play)
     othello     task "seconds batch"    plies, seconds (pgx, random play on all cores)
     mctx        task "network seconds", "search seconds" or "bare seconds"; arguments: batch, simulations, operations
@@ -49,6 +50,40 @@ def perft_task() -> Callable[[str], tuple[float, ...]]:
         board, started = BrazilianBoard(), time.process_time()
         leaves = count(board, int(task))
         return leaves, time.process_time() - started
+
+    return run
+
+
+def engine_task(ms: str) -> Callable[[str], tuple[float, ...]]:
+    """Moves of py-draughts' SimpleEngine in Brazilian draughts, without a limit of depth that it could reach.
+
+    A position that follows one that it has answered, one ply later, belongs to the same game, so that it sees
+    repetitions. Where a game goes on that its own draw laws have ended, it forgets what was before.
+    """
+    from draughts import BrazilianBoard, SimpleEngine
+
+    engine = SimpleEngine(depth_limit=64, time_limit=int(ms) / 1000)
+    games: dict[Any, Any] = {}
+
+    def state(board: Any) -> tuple[Any, ...]:
+        return board.turn, board.white_men, board.white_kings, board.black_men, board.black_kings
+
+    def followed(fen: str) -> Any:
+        asked = BrazilianBoard.from_fen(fen)
+        if board := games.get(asked.turn):
+            for move in board.legal_moves:
+                board.push(move)
+                if state(board) == state(asked) and not board.is_draw:
+                    return board
+                board.pop()
+        return asked
+
+    def run(fen: str) -> tuple[float, ...]:
+        board = followed(fen)
+        move = engine.get_best_move(board)
+        games[board.turn] = board
+        board.push(move)
+        return tuple(1 + square for square in (move.square_list[0], move.square_list[-1], *move.captured_list))
 
     return run
 
@@ -294,6 +329,7 @@ def alphazero_task(simulations: str, operations: str) -> Callable[[str], tuple[f
 
 TASKS: dict[str, Callable[..., Callable[[str], tuple[float, ...]]]] = {
     "perft": perft_task,
+    "engine": engine_task,
     "checkers": checkers_task,
     "othello": othello_task,
     "mctx": mctx_task,

@@ -18,7 +18,7 @@ import sys
 import time
 from pathlib import Path
 
-from common import HERE, machine
+from common import HERE, git, machine, pasted
 
 SETTINGS: dict[str, list[str]] = {
     "perft": ["--rounds", "7"],
@@ -102,20 +102,6 @@ def main() -> int:
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
     return int(bool(failed))
-
-
-def pasted(page: str, name: str, text: str) -> str:
-    """The page with ``text`` in place of what stands between the marks of a benchmark."""
-    before, found, rest = page.partition(f"<!-- {name} -->\n")
-    _, closed, after = rest.partition("<!-- end -->")
-    if not found or not closed:
-        raise SystemExit(f"The page has no place for {name}: <!-- {name} --> and <!-- end --> on lines of their own.")
-    return f"{before}{found}{text}\n{closed}{after}"
-
-
-def git(*words: str) -> str:
-    done = subprocess.run(["git", "-C", str(HERE), *words], capture_output=True, text=True)
-    return done.stdout.strip() or "unknown"
 
 
 if __name__ == "__main__":
