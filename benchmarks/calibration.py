@@ -169,7 +169,7 @@ def main() -> None:
     }  # fmt: skip
     for mark, text in texts(figures).items():
         print(text, end="\n\n")
-        paste(arguments.paste, mark, text)
+        paste(arguments.paste, mark, text, arguments.picture if mark == "calibration" else None)
     save(arguments.json, figures)
     draw(arguments.picture, figures["values"])
 

@@ -55,13 +55,14 @@ def pasted(page: str, name: str, text: str) -> str:
     return f"{before}{found}{text}\n{closed}{after}"
 
 
-def paste(page: Path | None, name: str, text: str) -> None:
-    """Puts what a benchmark printed into a page, with its command, commit and machine, if a page was given."""
+def paste(page: Path | None, name: str, text: str, drawn: Path | None = None) -> None:
+    """Puts what a benchmark printed, and drew, into a page, with its command, commit and machine, if one was given."""
     if page:
         command = shlex.join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]])
         words = ", ".join(f"{key} {value}" for key, value in machine().items())
         head = f"`{command}` (commit {git('rev-parse', '--short', 'HEAD')}; {words}):"
-        page.write_text(pasted(page.read_text(encoding="utf-8"), name, f"{head}\n\n{text}"), encoding="utf-8")
+        image = f"\n\n![{name}]({os.path.relpath(drawn, page.parent)})" if drawn else ""
+        page.write_text(pasted(page.read_text(encoding="utf-8"), name, f"{head}\n\n{text}{image}"), encoding="utf-8")
 
 
 @contextmanager

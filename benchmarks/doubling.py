@@ -96,7 +96,7 @@ def main() -> None:
         lines.append(line(row))
         print(lines[-1], flush=True)
     draw(arguments.picture, arguments.network, rows)
-    paste(arguments.paste, "doubling", "\n".join(lines))
+    paste(arguments.paste, "doubling", "\n".join(lines), arguments.picture)
 
 
 if __name__ == "__main__":
