@@ -20,13 +20,13 @@ from damas_rl.evaluations import load_evaluation, save_evaluation
 from damas_rl.files import atomic_write, check_writable
 from damas_rl.search.alphabeta import AlphaBeta, Limits
 from damas_rl.search.learned import HAND_MADE
-from damas_rl.tablebase import Tablebase
+from damas_rl.tablebase import Tablebase, open_tablebase
 from damas_rl.tuning.fit import FitConfig, Loss, fit
-from damas_rl.tuning.games import Samples, play_games
+from damas_rl.tuning.games import Samples, play_games, solved_endgames
 
 BATCH = 512
 MOST_GAMES = 1000 * BATCH
-PIECES = 4
+PIECES, ENDGAMES = 4, 100_000
 
 
 class Generation:
@@ -50,14 +50,12 @@ class Generation:
         elif json.loads(file.read_text()) != settings:
             raise SystemExit(f"{self._folder} was begun with {file.read_text()}; choose another --data.")
 
-    def play(self, batches: int, weights: np.void, console: Console) -> list[Samples]:
+    def play(self, batches: int, table: Tablebase, weights: np.void, console: Console) -> list[Samples]:
         """Plays what is missing of the first ``batches`` batches, and reads them all."""
         paths = [self._folder / f"{batch:05d}.npz" for batch in range(batches)]
         missing = [batch for batch, path in enumerate(paths) if not path.exists()]
         first = MOST_GAMES * self.number
         if missing:
-            console.print(f"Generation {self.number}: building the endgame table of {PIECES} pieces.")
-            table = Tablebase.build(self.rules, PIECES)
             search = AlphaBeta(self.rules, Limits(nodes=self.nodes), weights=weights)
             columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
             with Progress(*columns, console=console) as progress:
@@ -100,16 +98,17 @@ def _run(arguments: argparse.Namespace, rules: RuleSet, console: Console) -> Non
             f"{loss.result:.4f})"
         )
 
+    table = open_tablebase(rules, PIECES)
     weights, parts = HAND_MADE, []
     last = len(arguments.games) - 1
     for number, (games, nodes) in enumerate(zip(arguments.games, arguments.nodes, strict=True)):
         generation = Generation(arguments.data, number, rules, nodes)
-        parts += generation.play(-(-games // BATCH), weights, console)
+        parts += generation.play(-(-games // BATCH), table, weights, console)
         if number < last and generation.evaluation.exists():
             weights = load_evaluation(str(generation.evaluation), rules)
             continue
-        samples = Samples.join(parts)
-        console.print(f"Fitting to {len(samples):,} positions of {len(parts) * BATCH:,} games.")
+        samples = Samples.join([*parts, solved_endgames(table, ENDGAMES, number)])
+        console.print(f"Fitting to {len(samples):,} positions: {len(parts) * BATCH:,} games, and solved endgames.")
         weights = fit(samples, FitConfig(), report)
         save_evaluation(generation.evaluation if number < last else arguments.out, weights, rules)
     console.print(

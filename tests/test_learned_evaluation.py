@@ -33,7 +33,7 @@ from damas_rl.search.learned import (
 )
 from damas_rl.tablebase import Tablebase
 from damas_rl.tuning.fit import FitConfig, Loss, fit
-from damas_rl.tuning.games import Samples, play_games
+from damas_rl.tuning.games import Samples, play_games, solved_endgames
 
 CBD = get_rules("cbd")
 
@@ -213,7 +213,7 @@ def test_fitting_finds_known_weights_again() -> None:
     losses: list[Loss] = []
     samples = Samples(boards, scores, np.sign(scores).astype(np.int8), games)
     found = evaluations(fit(samples, FitConfig(batch=256, result_share=0.0), losses.append), boards)
-    assert [loss.epoch for loss in losses] == [1, 2, 3, 4, 5, 6]
+    assert [loss.epoch for loss in losses] == [1, 2, 3, 4, 5]
     unseen = games % 10 == 0
     men = np.bitwise_count(boards).astype(np.int64)
     material = 100 * (men[:, 0] - men[:, 2]) + KING * (men[:, 1] - men[:, 3])
@@ -245,3 +245,12 @@ def test_games_know_their_results(tmp_path: Path) -> None:
     (tmp_path / "games.npz").write_bytes(b"no games")
     with pytest.raises(ValueError, match="holds no games"):
         Samples.load(tmp_path / "games.npz", 0)
+
+
+def test_solved_endgames_carry_the_results_of_the_table() -> None:
+    table = Tablebase.build(CBD, 3)
+    samples = solved_endgames(table, 200, 1)
+    positions = Positions.from_boards(CBD, samples.boards, np.zeros(len(samples), dtype=np.int8))
+    np.testing.assert_array_equal(samples.results, table.look_up(positions)[0])
+    np.testing.assert_array_equal(np.sign(samples.scores), samples.results)
+    assert set(samples.results.tolist()) == {-1, 0, 1}

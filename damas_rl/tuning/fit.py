@@ -45,7 +45,7 @@ class FitConfig:
         seed: of first weights and of the order of positions.
     """
 
-    epochs: int = 6
+    epochs: int = 5
     batch: int = 4096
     rate: float = 5e-3
     result_share: float = 0.5

@@ -1,4 +1,4 @@
-"""Games that alpha-beta plays against itself, as quiet positions with the search's score and the game's result."""
+"""Quiet positions with results: of games that alpha-beta plays against itself, and of endgame tables."""
 
 import dataclasses
 import io
@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from damas_env.movegen import is_capture
 from damas_env.position import Positions
+from damas_rl.endgames import sample_endgames
 from damas_rl.files import atomic_write
 from damas_rl.search.alphabeta import AlphaBeta
-from damas_rl.search.transpositions import PROVEN
+from damas_rl.search.transpositions import PROVEN, WON
 from damas_rl.tablebase import Tablebase
+from damas_rl.tablebase.endgames import LOSS, WIN
 
 FEWEST_PLIES, MOST_PLIES = 3, 16
 """Random plies at the start of a game. Many such games are lopsided: an evaluation has to know these too."""
@@ -110,6 +112,23 @@ def play_games(search: AlphaBeta, table: Tablebase, count: int, seed: int) -> Sa
         np.concatenate(scores),
         results[game] * (1 - 2 * np.concatenate(colors)),
         game,
+    )
+
+
+def solved_endgames(table: Tablebase, count: int, seed: int) -> Samples:
+    """Quiet ones of ``count`` random positions of an endgame table, each a game of its own, numbered from 0.
+
+    Games end where the table begins, so without these nothing would be learned of such positions.
+    """
+    positions = sample_endgames(table, count, np.random.default_rng(seed))
+    positions = positions.take(np.flatnonzero(~is_capture(positions.moves[:, 0])))
+    proofs = table.judge(positions).proof
+    results = np.select([proofs == WIN, proofs == LOSS], [1, -1], 0)
+    return Samples(
+        positions.boards,
+        (WON * results).astype(np.int32),
+        results.astype(np.int8),
+        np.arange(len(positions), dtype=np.int32),
     )
 
 
