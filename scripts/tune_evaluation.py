@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from damas_env.rules import RuleSet, get_rules
 from damas_rl.console import Console
 from damas_rl.evaluations import load_evaluation, save_evaluation
-from damas_rl.files import atomic_write, check_writable
+from damas_rl.files import atomic_write, check_writable, why
 from damas_rl.search.alphabeta import AlphaBeta, Limits
 from damas_rl.search.learned import HAND_MADE
 from damas_rl.tablebase import Tablebase, open_tablebase
@@ -87,8 +87,12 @@ def main() -> None:
             raise ValueError(f"Learned evaluations are for 8x8; {rules.name!r} is played on {rules.size}x{rules.size}.")
         check_writable(arguments.out)
         _run(arguments, rules, Console())
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise SystemExit(f"tune_evaluation: {error.filename}: {why(error)}.") from None
+    except ValueError as error:
         raise SystemExit(f"tune_evaluation: {error}") from None
+    except KeyboardInterrupt:
+        raise SystemExit("Stopped; the same command goes on from here.") from None
 
 
 def _run(arguments: argparse.Namespace, rules: RuleSet, console: Console) -> None:
