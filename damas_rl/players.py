@@ -8,6 +8,7 @@ A player is named by a *spec*, ``kind`` or ``kind:key=value,key=value``:
 ``alphabeta:ms=100,eval=cbd``       alpha-beta with a learned evaluation
 ``mcts:net=NAME,sims=200``          tree search with a network; ``sims=``, ``ms=`` or both
 ``policy:net=NAME``                 the move that a network likes best, without search
+``hub:PATH,ms=500``                 another program that speaks the Hub protocol (docs/protocols.md)
 ==================================  ======================================================================
 
 ``net=`` takes a checkpoint, a run directory or the name of a network that ships with the package. A network plays the
@@ -17,12 +18,16 @@ knows neither their moves nor what their draw counters mean.
 ``tables=4`` gives ``mcts`` and ``alphabeta`` the exact endgames of up to so many pieces. Those of up to four are built
 when they are first needed, which takes seconds; larger ones by ``damas tablebase build``.
 
+``hub:PATH`` starts that program. ``ms=``, ``depth=`` and ``nodes=`` limit its searches (1000 ms without them),
+``args=`` are its arguments, as for a shell, ``variant=`` is its name for the game where it is not the usual one.
+
 ``eval=`` takes a file of ``scripts/tune_evaluation.py`` or the name of an evaluation that ships with the package;
 without it, alpha-beta judges by a few rules made by hand.
 """
 
 import difflib
 import re
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -38,11 +43,14 @@ from damas_env.rules import RuleSet, get_rules
 from damas_rl.evaluations import load_evaluation
 from damas_rl.search.alphabeta import AlphaBeta, Limits
 from damas_rl.search.learned import HAND_MADE
-from damas_rl.search.mcts import Evaluate, Search, SearchConfig
+from damas_rl.search.mcts import Evaluate, Search, SearchConfig, SearchResult
 from damas_rl.tablebase import Tablebase, open_tablebase
 from damas_rl.tablebase.index import MOST_PIECES
 
 _SIMULATIONS = 200
+
+_HUB_MS = 1000
+"""For a move of another program, where its spec sets no limit."""
 
 MOST_SIMULATIONS = 1 << 14
 """For each move. A batch of 256 games takes 3.8 GB of trees then."""
@@ -95,6 +103,17 @@ class Player(ABC):
     def choose(self, positions: Positions) -> Choice:
         """Chooses one legal action in each game of a batch; none of the games may be over."""
 
+    def for_search(self, limits: Limits | None) -> "Player":
+        """This player for one search, with other limits unless they are None.
+
+        A player that does not search stays as it is, and tree search, to which depth means nothing, reads its
+        simulations from the nodes.
+        """
+        return self
+
+    def stop(self) -> None:  # noqa: B027 - nothing to do where no search takes time
+        """From now on this player chooses soon, also where it is choosing; may be called from another thread."""
+
 
 class RandomPlayer(Player):
     """Plays each legal move with equal probability."""
@@ -124,6 +143,7 @@ class AlphaBetaPlayer(Player):
     ) -> None:
         self.name = name
         self._search = AlphaBeta(rules, limits, tablebase, weights)
+        self._weights = weights
         self._rng = np.random.default_rng(seed)
 
     def choose(self, positions: Positions) -> Choice:
@@ -131,6 +151,15 @@ class AlphaBetaPlayer(Player):
         seeds = self._rng.integers(0, 1 << 63, size=len(positions), dtype=np.uint64)
         result = self._search.search(positions, seeds)
         return Choice(result.actions, result.values(), result.nodes, result.variations())
+
+    def for_search(self, limits: Limits | None) -> Player:
+        """See :class:`Player`."""
+        search, seed = self._search, int(self._rng.integers(1 << 63))
+        return AlphaBetaPlayer(search.rules, limits or search.limits, seed, search.tablebase, self._weights, self.name)
+
+    def stop(self) -> None:
+        """See :class:`Player`."""
+        self._search.stop()
 
 
 class MctsPlayer(Player):
@@ -163,6 +192,7 @@ class MctsPlayer(Player):
         default = _SIMULATIONS if ms is None else possible
         self._simulations = min(simulations or default, possible)
         self._searches: list[Search] = []
+        self._stopped = False
 
     def choose(self, positions: Positions) -> Choice:
         """See :class:`Player`."""
@@ -176,12 +206,29 @@ class MctsPlayer(Player):
                 for _ in parts
             ]
         if len(parts) == 1:
-            choices = [self._run(self._searches[0], positions)]
+            choices = [self._run(self._searches[0], positions)[0]]
         else:
             with ThreadPoolExecutor(len(parts)) as pool:
                 taken = [positions.take(part) for part in parts]
-                choices = list(pool.map(self._run, self._searches, taken))
+                choices = [choice for choice, _ in pool.map(self._run, self._searches, taken)]
         return _joined(choices)
+
+    def look(self, positions: Positions) -> tuple[Choice, SearchResult]:
+        """The choice in one game, and all that the search has found at its root."""
+        config = SearchConfig(leaves_per_tree=1 if self._ms is None else _LEAVES_IN_TIME)
+        search = Search(self._rules, self._evaluator, config, 1, self._simulations, self._tablebase)
+        return self._run(search, positions)
+
+    def for_search(self, limits: Limits | None) -> Player:
+        """See :class:`Player`."""
+        simulations, ms = (limits.nodes, limits.ms) if limits else (None, None)
+        if simulations is ms is None:
+            simulations, ms = self._simulations, self._ms
+        return MctsPlayer(self._rules, self._evaluator, simulations, self._tablebase, self.name, ms)
+
+    def stop(self) -> None:
+        """See :class:`Player`."""
+        self._stopped = True
 
     def _in_time(self, positions: Positions) -> list[Choice]:
         """The choice in each game, searched by itself on one of the threads."""
@@ -199,21 +246,22 @@ class MctsPlayer(Player):
         def choose(game: int) -> Choice:
             search = idle.get()
             try:
-                return self._run(search, positions.take(np.array([game])))
+                return self._run(search, positions.take(np.array([game])))[0]
             finally:
                 idle.put(search)
 
         with ThreadPoolExecutor(len(self._searches)) as pool:
             return list(pool.map(choose, range(len(positions))))
 
-    def _run(self, search: Search, positions: Positions) -> Choice:
+    def _run(self, search: Search, positions: Positions) -> tuple[Choice, SearchResult]:
         # A forced move is played whatever the search says.
         budget = np.where(positions.counts > 1, self._simulations, 1).astype(np.int32)
-        result = search.run(positions, budget, seconds=None if self._ms is None else self._ms / 1000)
+        seconds = None if self._ms is None else self._ms / 1000
+        result = search.run(positions, budget, seconds=seconds, stop=lambda: self._stopped)
         pvs = [search.principal_variation(game) for game in range(len(positions))]
         # The most visited line need not begin with the chosen move.
         pvs = [pv if pv[:1] == [choice] else [choice] for pv, choice in zip(pvs, result.choice.tolist(), strict=True)]
-        return Choice(result.choice, result.value, result.simulations.astype(np.int64), pvs)
+        return Choice(result.choice, result.value, result.simulations.astype(np.int64), pvs), result
 
 
 def _joined(choices: list[Choice]) -> Choice:
@@ -238,6 +286,12 @@ class PolicyPlayer(Player):
         logits, values, _ = self._evaluator.evaluate(positions.boards, features(positions))
         actions = np.where(positions.masks(), logits, -np.inf).argmax(axis=1).astype(np.int16)
         return Choice(actions, values, np.ones(len(positions), np.int64), [[int(action)] for action in actions])
+
+
+def strong_spec(rules: RuleSet, ms: int) -> str:
+    """The spec of the strongest player that ships for a rule set, with milliseconds for a move."""
+    learned = ",eval=cbd" if rules.spec.flags == get_rules("cbd").spec.flags else ""
+    return f"alphabeta:ms={ms}{learned},tables=4"
 
 
 def make_player(spec: str, rules: str | RuleSet, seed: int) -> Player:
@@ -266,6 +320,10 @@ def read_spec(spec: str) -> Callable[[RuleSet, int], Player]:
         known = ", ".join(_KINDS)
         raise PlayerError(f"Unknown player {spec!r}.{_nearest(kind, list(_KINDS))} Players: {known}.")
     keys, read = _KINDS[kind]
+    if kind == "hub":
+        if not rest:
+            raise PlayerError(f"Player {spec!r} needs a program: hub:PATH.")
+        rest = f"path={rest}"
     return read(spec, _options(spec, kind, rest, keys))
 
 
@@ -343,6 +401,22 @@ def _read_policy(spec: str, options: dict[str, str]) -> _Make:
     return lambda rules, seed: PolicyPlayer(_evaluator(spec, net, transfer, rules), spec)
 
 
+def _read_hub(spec: str, options: dict[str, str]) -> _Make:
+    given = {key: _whole(spec, options, key, most) for key, most in Limits.LARGEST.items()}
+    limits = Limits(**given) if any(given.values()) else Limits(ms=_HUB_MS)
+    try:
+        arguments = shlex.split(options.get("args", ""))
+    except ValueError as error:
+        raise PlayerError(f"Player {spec!r}: args={options['args']} cannot be read: {error}.") from None
+
+    def make(rules: RuleSet, seed: int) -> Player:
+        from damas_rl.protocols.hub_player import HubPlayer  # it is made of players
+
+        return HubPlayer(rules, options["path"], arguments, limits, options.get("variant"), spec)
+
+    return make
+
+
 def _net(spec: str, options: dict[str, str]) -> tuple[str, bool]:
     """The network that a spec names, and whether it may play rules that it was not trained for."""
     if "net" not in options:
@@ -375,4 +449,5 @@ _KINDS: dict[str, tuple[tuple[str, ...], Callable[[str, dict[str, str]], _Make]]
     "alphabeta": ((*Limits.LARGEST, "tables", "eval"), _read_alphabeta),
     "mcts": (("net", "sims", "ms", "tables", "transfer"), _read_mcts),
     "policy": (("net", "transfer"), _read_policy),
+    "hub": (("path", *Limits.LARGEST, "args", "variant"), _read_hub),
 }

@@ -163,7 +163,6 @@ class AlphaBeta:
             nodes=np.zeros(size, dtype=np.int64),
             lines=np.full((size, _LINE), -1, dtype=np.int16),
         )
-        self._stop[0] = 0
         step = max(1, min(_CHUNK, size // THREADS))
         chunks = [(start, min(start + step, size)) for start in range(0, size, step)]
         # Even a single game is searched on another thread: this one must stay able to receive a Ctrl-C.
@@ -176,11 +175,16 @@ class AlphaBeta:
             for job in jobs:
                 job.cancel()
             wait(jobs)
+            self._stop[0] = 0
             raise
         if (result.actions < 0).any():
             room = self.rules.max_moves
             raise ValueError(f"A position in the search has {room} legal moves or more; there is no room.")
         return result
+
+    def stop(self) -> None:
+        """From now on searches end soon, the one in hand too; may be called from another thread."""
+        self._stop[0] = 1
 
     def _run(self, start: int, end: int, positions: Positions, seeds: np.ndarray, result: AlphaBetaResult) -> None:
         """Searches a few games with the memory of an idle searcher."""

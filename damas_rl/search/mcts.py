@@ -2,6 +2,7 @@
 
 import itertools
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -156,6 +157,7 @@ class Search:
         simulations: int | NDArray[np.int32],
         rng: np.random.Generator | None = None,
         seconds: float | None = None,
+        stop: Callable[[], bool] | None = None,
     ) -> SearchResult:
         """Searches the current position of every game.
 
@@ -165,6 +167,7 @@ class Search:
             rng: source of the exploration noise at the roots; None = no noise.
             seconds: for all games together, None = no limit. The search ends when they are over, after two calls of the
                 network at least, or (PUCT) as soon as they are too few to change a choice.
+            stop: asked after each call of the network but the first; True ends the search.
 
         Raises:
             ValueError: too many games, games of other rules or finished ones, an impossible number of simulations, an
@@ -197,6 +200,8 @@ class Search:
             if found == 0:
                 break
             self._evaluate(found)
+            if stop is not None and stop():
+                break
             if seconds is not None:
                 spent = time.perf_counter() - started
                 if spent >= seconds or (turn % _LOOK_EVERY == 0 and self._settled(size, seconds / spent - 1.0)):

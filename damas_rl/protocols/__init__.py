@@ -1,0 +1,1 @@
+"""Talking to other draughts programs: the Hub protocol in both directions."""
