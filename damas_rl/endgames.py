@@ -8,7 +8,7 @@ from damas_env.position import Positions
 from damas_rl.players import Player
 from damas_rl.records import POLICY_WIDTH, Records, empty_records
 from damas_rl.tablebase import Tablebase
-from damas_rl.tablebase.endgames import LOSS, UNKNOWN, WIN
+from damas_rl.tablebase.endgames import DRAW, LOSS, UNKNOWN, WIN
 from damas_rl.tablebase.index import place, slices
 
 _ROUNDS = 200
@@ -30,7 +30,12 @@ def sample_endgames(tablebase: Tablebase, count: int, rng: np.random.Generator, 
         ValueError: no such positions could be found.
     """
     rules = tablebase.rules
-    balances = [balance for balance in slices(tablebase.pieces) if balance.pieces >= min(3, tablebase.pieces)]
+    balances = [
+        balance
+        for balance in slices(tablebase.pieces)
+        if balance.pieces >= min(3, tablebase.pieces)
+        and max(balance.own_men + balance.own_kings, balance.other_men + balance.other_kings) <= rules.men
+    ]
     found: list[NDArray[np.uint64]] = []
     held = 0
     for _ in range(_ROUNDS):
@@ -46,9 +51,12 @@ def sample_endgames(tablebase: Tablebase, count: int, rng: np.random.Generator, 
         hole = (boards[:, 0] & boards[:, 1]) | (boards[:, 2] & boards[:, 3]) | (own & other)
         boards = boards[hole == 0]
         positions = Positions.from_boards(rules, boards, np.zeros(len(boards), np.int8))
-        usable = (tablebase.judge(positions).proof != UNKNOWN) & (positions.terminations == 0) & (positions.counts > 1)
-        if critical:
-            usable &= tablebase.keeping_moves(positions).sum(axis=1) < positions.counts
+        verdicts = tablebase.judge(positions)
+        usable = (verdicts.proof != UNKNOWN) & (positions.terminations == 0) & (positions.counts > 1)
+        if critical:  # a win that a law takes away is not there to be thrown away
+            usable &= ((verdicts.proof == DRAW) == (verdicts.result == 0)) & (
+                tablebase.keeping_moves(positions).sum(axis=1) < positions.counts
+            )
         found.append(boards[usable])
         held += int(usable.sum())
         if held >= count:

@@ -27,7 +27,7 @@ from damas_rl.records import POLICY_WIDTH, Records, concatenate, empty_records
 from damas_rl.search.mcts import Evaluate, Search, SearchConfig, SearchResult, SearchStats
 from damas_rl.strict import check_ranges
 from damas_rl.tablebase import Tablebase, open_tablebase
-from damas_rl.tablebase.endgames import LOSS, UNKNOWN, WIN
+from damas_rl.tablebase.endgames import DRAW, LOSS, UNKNOWN, WIN
 from damas_rl.tablebase.index import MOST_PIECES
 
 LONGEST_GAME = 256
@@ -321,7 +321,7 @@ class _Group:
                 verdicts, colors = self.tablebase.judge(positions.take(games)), positions.colors[games]
                 over[games] = verdicts.proof != UNKNOWN
                 winners[games] = np.select([verdicts.proof == WIN, verdicts.proof == LOSS], [colors, 1 - colors], -1)
-                left[games] = verdicts.distance
+                left[games] = np.where(verdicts.proof == DRAW, 0, verdicts.distance)
         return over, winners, left
 
     def _finish(self, game: int, winner: int, left: int) -> tuple[Records, FinishedGame]:

@@ -1,5 +1,7 @@
 """Endgame tables inside games: draw laws, both searches, self-play, records for learning and the test of a player."""
 
+import errno
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -16,10 +18,10 @@ from damas_rl.replay import ReplayBuffer, ReplayConfig
 from damas_rl.search.alphabeta import AlphaBeta, Limits
 from damas_rl.search.mcts import Search, SearchConfig
 from damas_rl.search.transpositions import PROVEN, WON
-from damas_rl.selfplay import SelfPlay, SelfPlayConfig
+from damas_rl.selfplay import SelfPlay, SelfPlayConfig, _Group
 from damas_rl.tablebase import Tablebase, TablebaseError, default_path, open_tablebase
 from damas_rl.tablebase.endgames import DRAW, LOSS, UNKNOWN, WIN
-from damas_rl.tablebase.index import slot
+from damas_rl.tablebase.index import new_index, slot
 from search_cases import HashEvaluator
 
 CBD = get_rules("cbd")
@@ -72,6 +74,11 @@ def test_a_win_that_a_law_takes_away(table: Tablebase) -> None:
     verdicts = tight.judge(here)
     longer, short = verdicts.distance > 2, (verdicts.distance <= 2) & (verdicts.result != 0)
     assert longer.sum() > 5 and (verdicts.proof[longer] == DRAW).all()
+    config, rows = SelfPlayConfig(games=4, groups=1, tablebase=4), np.flatnonzero(longer)[:4]
+    group = _Group(rules, config, SearchConfig(), np.random.SeedSequence(1), None, tight)
+    group.positions = here.take(rows)
+    over, winners, left = group._results()
+    assert over.all() and (winners == -1).all() and (left == 0).all()
     assert short.sum() > 100 and (verdicts.proof[short] == np.where(verdicts.result[short] > 0, WIN, LOSS)).all()
 
 
@@ -106,6 +113,26 @@ def test_search_proves_what_the_table_knows(table: Tablebase) -> None:
     assert (best & chosen).any(axis=1).all()  # of the won moves the quickest
     assert (result.policy[:, : best.shape[1]][~best] == 0).all()
     assert result.policy.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_search_wins_before_a_law_strikes(table: Tablebase) -> None:
+    """The quickest win of the board may come too late for a law, while a slower one comes in time."""
+    rng = np.random.default_rng(5)
+    positions = sample_endgames(table, 1500, rng)
+    laws = np.array([standing_laws(CBD.tables, *boards) for boards in positions.boards])
+    positions.counters[:, 0] = rng.integers(32, 40, 1500)  # of 40 plies of kings only
+    positions.counters[:, 1] = np.where(laws & 0b110, rng.integers(0, 10, 1500), 0)
+    positions = positions.take(np.flatnonzero(table.judge(positions).proof == UNKNOWN)[:400])
+    result = Search(CBD, HashEvaluator(), SearchConfig(), len(positions), 100, table).run(positions, 100)
+    won = np.flatnonzero(result.proven == WIN)
+    after, actions = positions.take(won), result.choice[won]
+    best = (table.best_moves(after) & (after.actions == actions[:, None])).any(axis=1)
+    assert len(won) > 100 and not best.all()
+    after.step(actions)
+    going = np.flatnonzero(after.terminations == 0)
+    assert len(going) + after.lost.sum() == len(won)  # none is drawn
+    scores = AlphaBeta(CBD, Limits(depth=6), table).search(after.take(going), np.zeros(len(going), np.uint64)).scores
+    assert (scores <= -PROVEN).all()
 
 
 def test_alphabeta_knows_distances_beyond_its_depth(table: Tablebase) -> None:
@@ -178,6 +205,15 @@ def test_endgame_records_are_exact(table: Tablebase) -> None:
     assert buffer.batch(np.arange(500)).policy.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
 
 
+def test_samples_of_small_sides() -> None:
+    """Where a side has three pieces at most, the table holds positions that no game can have."""
+    rules = replace(CBD, name="tiny", size=6, men_rows=1, game_type=0, draw_laws=())
+    values = np.zeros(new_index(6, 5)["size"], np.uint8)  # all drawn
+    positions = sample_endgames(Tablebase(rules, 5, values), 200, np.random.default_rng(11))
+    counts = np.bitwise_count(positions.boards)
+    assert counts.sum(axis=1).max() == 5 and max(counts[:, :2].sum(axis=1).max(), counts[:, 2:].sum(axis=1).max()) == 3
+
+
 def test_mistakes(table: Tablebase) -> None:
     positions = sample_endgames(table, 300, np.random.default_rng(9), critical=True)
     assert mistakes(make_player("alphabeta:depth=1,tables=4", CBD, 0), table, positions) == 0.0
@@ -218,8 +254,40 @@ def test_building_goes_on_where_it_was_cut_off(tmp_path) -> None:
     table = Tablebase.build(CBD, 3, lambda known, total: rest.append(known), partial)
     assert rest[0] > seen[-1] and rest[-1] == len(whole.values)
     assert (table.values == whole.values).all()
-    partial.write_bytes(b"something else")
-    assert (Tablebase.build(CBD, 3, None, partial).values == whole.values).all()
+    for other in (b"something else", bytes(len(whole.values)) + b"\xff" * 8, b"\x07" * (len(whole.values) + 8)):
+        partial.write_bytes(other)
+        assert (Tablebase.build(CBD, 3, None, partial).values == whole.values).all()
+
+
+def test_one_builder_at_a_time(tmp_path) -> None:
+    """A second one would wipe out what the first has found of the slices in hand."""
+    partial, refused = tmp_path / "two.partial", []
+
+    def meanwhile(known: int, total: int) -> None:
+        with pytest.raises(TablebaseError, match="Another process is building"):
+            Tablebase.build(CBD, 2, None, partial)
+        refused.append(known)
+
+    table = Tablebase.build(CBD, 2, meanwhile, partial)
+    assert refused and (table.values == Tablebase.build(CBD, 2, None, partial).values).all()
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="room cannot be reserved here")
+def test_no_room_for_a_table_under_way(tmp_path, monkeypatch) -> None:
+    """It is asked for before the work: a write to a mapped file for which there is none ends the process."""
+
+    def full(descriptor: int, offset: int, size: int) -> None:
+        os.ftruncate(descriptor, size // 2)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    partial = tmp_path / "two.partial"
+    Tablebase.build(CBD, 2, None, partial)
+    stat = partial.stat()
+    assert stat.st_blocks * 512 >= stat.st_size
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        Tablebase.build(CBD, 2, None, partial)
+    assert caught.value.filename == str(partial) and partial.stat().st_size == 0
 
 
 def some_rules() -> list[RuleSet]:

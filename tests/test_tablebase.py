@@ -1,7 +1,9 @@
 """Exact endgames: against their own definition by the rules core, published facts, alpha-beta, and as files."""
 
+import copy
 import json
 import lzma
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -160,6 +162,11 @@ def test_files(tmp_path: Path, tables: dict[str, Tablebase]) -> None:
         path.write_bytes(json.dumps(header).encode() + b"\n" + part + rest)
         with pytest.raises(TablebaseError, match="damaged"):
             Tablebase.load(path, table.rules, 3)
+    header = json.loads(data.split(b"\n")[0])  # all values are there, but not the check that follows them
+    header["sizes"][-1] -= 24
+    path.write_bytes(json.dumps(header).encode() + data[data.index(b"\n") : -24])
+    with pytest.raises(TablebaseError, match="damaged"):
+        Tablebase.load(path, table.rules, 3)
     for head in (b"[" * 4000, b"\x00" * 5000):
         path.write_bytes(head)
         with pytest.raises(TablebaseError, match="no tablebase"):
@@ -170,6 +177,18 @@ def test_files(tmp_path: Path, tables: dict[str, Tablebase]) -> None:
         Tablebase.load(tmp_path / "none.dtb", table.rules, 3)
     with pytest.raises(ValueError, match="is for the rules 'cbd'"):
         table.look_up(Positions.initial("russian"))
+
+
+def test_values_that_kernels_may_read(tables: dict[str, Tablebase]) -> None:
+    """They are read by their address: others are refused, and a copy of a table does not point into the first one."""
+    table = tables["cbd"]
+    values = table.values
+    for wrong in (values[:-1], values.astype(np.int8), values[::-1], np.repeat(values, 2)[::2], values.reshape(1, -1)):
+        with pytest.raises(ValueError, match="in one piece"):
+            Tablebase(table.rules, 3, wrong)
+    for again in (copy.deepcopy(table), pickle.loads(pickle.dumps(table))):
+        assert again.endgames["address"] == again.values.ctypes.data != values.ctypes.data
+        assert (again.values == values).all()
 
 
 def test_positions_outside_the_table(tables: dict[str, Tablebase]) -> None:
@@ -190,6 +209,14 @@ def test_commands(tmp_path: Path, monkeypatch, capsys) -> None:
     found = json.loads(capsys.readouterr().out)
     assert (found["result"], found["plies"]) == (1, 1)
     assert found["moves"] == [{"pdn": move, "result": 1, "plies": 1} for move in ("29x8", "29x4")]
+
+    def interrupt(*_: object) -> Tablebase:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(Tablebase, "build", interrupt)
+        assert cli.main(["tablebase", "build", "--pieces", "3"]) == 130
+    assert "interrupted: the same command goes on from" in capsys.readouterr().err
     monkeypatch.setenv("XDG_DATA_HOME", "/dev/null")
     assert cli.main(["tablebase", "build", "--pieces", "3"]) == 2
     assert capsys.readouterr().err.count("\n") == 1

@@ -85,8 +85,8 @@ def _build(arguments: argparse.Namespace) -> None:
             table = Tablebase.build(rules, arguments.pieces, progress, partial)
         table.save(path)
     except KeyboardInterrupt:
-        raise CommandError(visible(f"interrupted; the same command goes on from {partial}")) from None
-    partial.unlink()
+        raise KeyboardInterrupt(visible(f"the same command goes on from {partial}")) from None
+    partial.unlink(missing_ok=True)
     size = path.stat().st_size
     if arguments.json:
         print_json({"path": str(path), "bytes": size, "numbers": len(table.values)})

@@ -15,7 +15,7 @@ from damas_env.rules import RuleSet
 from damas_rl.search import pools, roots, tree
 from damas_rl.strict import check_ranges
 from damas_rl.tablebase import Tablebase
-from damas_rl.tablebase.endgames import new_endgames
+from damas_rl.tablebase.endgames import UNKNOWN, new_endgames
 
 _LOOK_EVERY = 16
 """Calls of the network between two looks at whether a search with limited time can still change its choice."""
@@ -211,7 +211,7 @@ class Search:
             raise ValueError(f"A position in the search has {room} legal moves or more; there is no room.")
         result = self._read(size)
         if self.tablebase is not None:
-            _follow(self.tablebase, positions, result)
+            _follow(self.tablebase, positions, self.trees, result)
         self.stats.seconds += time.perf_counter() - started
         return result
 
@@ -278,13 +278,19 @@ class Search:
         return [int(action) for action in out[: roots.principal_variation(self.trees, game, out)]]
 
 
-def _follow(tablebase: Tablebase, positions: Positions, result: SearchResult) -> None:
-    """Where a root is in the table itself, only the table's best moves remain: among won moves some never win."""
+def _follow(tablebase: Tablebase, positions: Positions, trees: pools.Trees, result: SearchResult) -> None:
+    """Where a root is in the table itself, only the table's best moves remain: among won moves some never win.
+
+    Where a draw law may still decide, what the tree has proven of a move comes first.
+    """
     pieces = np.bitwise_count(positions.boards).sum(axis=1)
     rows = np.flatnonzero(pieces <= tablebase.pieces)
     if not len(rows):
         return
-    best = tablebase.best_moves(positions.take(rows))
+    held = positions.take(rows)
+    certain = tablebase.judge(held).proof != UNKNOWN
+    proven = trees.edges["proven"][rows, : held.moves.shape[1]]  # edges of roots come first
+    best = tablebase.best_moves(held, np.where(certain[:, None], np.int8(UNKNOWN), proven))
     rows, best = rows[best.any(axis=1)], best[best.any(axis=1)]
     policy = np.where(best, result.policy[rows], 0.0)
     policy = np.where(policy.sum(axis=1, keepdims=True) > 1e-3, policy, best)

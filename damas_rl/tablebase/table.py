@@ -1,6 +1,7 @@
 """A tablebase: asking it, checking it, and keeping it in a file."""
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import lzma
@@ -18,7 +19,7 @@ from damas_env.position import THREADS, Positions
 from damas_env.rules import RuleSet
 from damas_rl.files import atomic_write, why
 from damas_rl.tablebase.build import LONGEST, pairs, solve
-from damas_rl.tablebase.endgames import judge_positions, new_endgames, rank_moves
+from damas_rl.tablebase.endgames import DRAW, LOSS, WIN, judge_positions, new_endgames, rank_moves
 from damas_rl.tablebase.index import HOLE, MOST_PIECES, Slice, new_index, slices, slot
 
 _FORMAT = "damas-tablebase 1"
@@ -57,7 +58,15 @@ class Tablebase:
     def __init__(self, rules: RuleSet, pieces: int, values: NDArray[np.uint8]) -> None:
         self.rules, self.pieces, self.values = rules, pieces, values
         self.index = new_index(rules.size, pieces)
+        size = int(self.index["size"])
+        # Kernels read them by their address.
+        if values.dtype != np.uint8 or values.shape != (size,) or not values.flags.c_contiguous:
+            raise ValueError(f"The values must be uint8[{size}] in one piece, not {values.dtype}{list(values.shape)}.")
         self.endgames = new_endgames(rules, pieces, values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, in this process or another one, has its values at an address of its own."""
+        return Tablebase, (self.rules, self.pieces, self.values)
 
     @classmethod
     def build(
@@ -77,16 +86,17 @@ class Tablebase:
                 as large as the table, and left in place.
 
         Raises:
+            TablebaseError: another process is building in ``partial``.
             OSError: ``partial`` cannot be written.
         """
         if not 2 <= pieces <= MOST_PIECES:
             raise ValueError(f"pieces={shown(pieces)}: choose from 2 to {MOST_PIECES}.")
         size, steps = int(new_index(rules.size, pieces)["size"]), len(pairs(pieces))
-        work = _Partial(partial, size)
-        for known in solve(rules, pieces, work.values, min(work.solved, steps)):
-            work.advance()
-            if progress is not None:
-                progress(known, size)
+        with contextlib.closing(_Partial(partial, size, steps)) as work:
+            for known in solve(rules, pieces, work.values, work.solved):
+                work.advance()
+                if progress is not None:
+                    progress(known, size)
         return cls(rules, pieces, work.values)
 
     def look_up(self, positions: Positions) -> tuple[NDArray[np.int8], NDArray[np.int16]]:
@@ -110,13 +120,21 @@ class Tablebase:
         )  # fmt: skip
         return found
 
-    def best_moves(self, positions: Positions) -> NDArray[np.bool_]:
+    def best_moves(self, positions: Positions, proven: NDArray[np.int8] | None = None) -> NDArray[np.bool_]:
         """bool[B, M]: the moves that the table holds for best.
 
         Won: those that win soonest. Lost: those that lose last. Drawn: those that keep the draw. Rows of positions
         that are not in the table are empty.
+
+        Args:
+            positions: B positions.
+            proven: int8[B, M], what is known of the game behind each move, for the side to move there. A move that
+                wins for certain is better than one that wins on the board, and so on.
         """
         worth = self._worth(positions)
+        if proven is not None:
+            kinds = np.select([proven == LOSS, proven == DRAW, proven == WIN], [2, 0, -2], np.sign(worth))
+            worth += 10_000 * kinds
         return np.isfinite(worth) & (worth == worth.max(axis=1, keepdims=True))
 
     def keeping_moves(self, positions: Positions) -> NDArray[np.bool_]:
@@ -211,21 +229,35 @@ class Tablebase:
 
 
 class _Partial:
-    """Values under way, in memory or mapped from a file that also tells how many pairs of slices are solved."""
+    """Values under way, in memory or mapped from a file that also tells how many pairs of slices are solved.
 
-    def __init__(self, path: Path | None, size: int) -> None:
+    The file is locked until :meth:`close`: two builders would wipe out each other's work.
+    """
+
+    def __init__(self, path: Path | None, size: int, steps: int) -> None:
         self.solved = 0
+        self._map, self._lock = None, -1
         if path is None:
-            self._map = None
             self.values = np.zeros(size, dtype=np.uint8)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        if not (path.is_file() and path.stat().st_size == size + 8):
-            with open(path, "wb") as file:
-                file.truncate(size + 8)
-        self._map = np.memmap(path, np.uint8, "r+", shape=(size + 8,))
+        self._lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(self._lock).st_size != size + 8:
+                os.ftruncate(self._lock, 0)
+            _reserve(self._lock, path, size + 8)
+            self._map = np.memmap(path, np.uint8, "r+", shape=(size + 8,))
+        except BlockingIOError:
+            self.close()
+            raise TablebaseError(f"Another process is building this table already, in {path}.") from None
+        except OSError:
+            self.close()
+            raise
         self.values = np.asarray(self._map[:size])
         self._count = self._map[size:].view(np.int64)
+        if not 0 <= self._count[0] <= steps:  # not written by this class
+            self._count[0] = 0
         self.solved = int(self._count[0])
 
     def advance(self) -> None:
@@ -235,6 +267,25 @@ class _Partial:
             self._map.flush()
             self._count[0] = self.solved
             self._map.flush()
+
+    def close(self) -> None:
+        """Lets others build in the file; the values stay."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+def _reserve(descriptor: int, path: Path, size: int) -> None:
+    """Gives a file its size, with room on the disk: a mapped file without ends the process once the disk is full."""
+    try:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(descriptor, 0, size)
+        else:
+            os.ftruncate(descriptor, size)
+    except OSError as error:
+        os.ftruncate(descriptor, 0)
+        error.filename = str(path)
+        raise
 
 
 def _movement(rules: RuleSet) -> dict[str, Any]:
@@ -260,9 +311,10 @@ def _unpacked(data: bytes, header: dict[str, Any], rules: RuleSet, pieces: int, 
         start = 0
         for size, balance in zip(sizes, balances, strict=True):
             numbers = balance.size(rules.size)
-            part = lzma.LZMADecompressor().decompress(data[start : start + size], max_length=numbers + 1)
+            unpacker = lzma.LZMADecompressor()
+            part = unpacker.decompress(data[start : start + size], max_length=numbers + 1)
             values = np.frombuffer(part, dtype=np.uint8)
-            if len(values) != numbers or ((values > LONGEST + 1) & (values != HOLE)).any():
+            if not unpacker.eof or len(values) != numbers or ((values > LONGEST + 1) & (values != HOLE)).any():
                 raise ValueError
             yield part
             start += size
