@@ -48,7 +48,7 @@ def test_a_wheel_holds_packages_and_configs(tmp_path):
         names = set(wheel.namelist())
     for folder in ("env", "."):
         for path in (ROOT / folder).glob("damas_*/**/*"):
-            if path.suffix in (".py", ".typed", ".pt", ".txt", ".eval"):
+            if path.suffix in (".py", ".typed", ".pt", ".txt", ".eval", ".js", ".css", ".html", ".svg"):
                 assert path.relative_to(ROOT / folder).as_posix() in names
     for path in (ROOT / "configs").rglob("*.yaml"):
         assert f"damas_rl/configs/{path.relative_to(ROOT / 'configs')}" in names

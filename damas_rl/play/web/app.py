@@ -1,0 +1,176 @@
+"""The HTTP and WebSocket interface of the web application (docs/web.md lists its addresses)."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from damas_env.presets import RULE_SETS
+from damas_rl.play.web.analysis import AnalysisSession, Analyst
+from damas_rl.play.web.guard import Guard, TooLargeError
+from damas_rl.play.web.levels import ADVISER, Levels
+from damas_rl.play.web.requests import read_action, read_new_game, read_object
+from damas_rl.play.web.rooms import Room, Rooms
+from damas_rl.play.web.store import Store
+from damas_rl.play.web.table import RequestError
+
+STATIC = Path(__file__).parent / "static"
+
+_MOST_WATCHERS = 64
+"""Connections to one game."""
+
+
+def make_app(store: Store, levels: Levels, loopback: bool = True) -> Starlette:
+    """The application.
+
+    Args:
+        store: where games are kept; closed at the end.
+        levels: the opponents.
+        loopback: only this machine is served (see :class:`~damas_rl.play.web.guard.Guard`).
+    """
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        app.state.rooms = Rooms(store, levels)
+        app.state.analyst = Analyst(levels.pool)
+        yield
+        await app.state.rooms.close()
+        store.close()
+
+    return Starlette(
+        routes=[
+            Route("/api/setup", _setup),
+            Route("/api/games", _create, methods=["POST"]),
+            Route("/api/game", _game),
+            Route("/api/game", _act, methods=["POST"]),
+            Route("/api/game.pdn", _pdn),
+            WebSocketRoute("/api/live", _live),
+            Mount("/", StaticFiles(directory=STATIC, html=True)),
+        ],
+        middleware=[Middleware(Guard, loopback=loopback)],
+        exception_handlers=_FAULTS,
+        lifespan=lifespan,
+    )
+
+
+async def _http_error(request: Request, error: HTTPException) -> Response:
+    sentences = {404: "There is nothing here.", 405: "This address does not take that method."}
+    return JSONResponse({"error": sentences.get(error.status_code, error.detail)}, error.status_code, error.headers)
+
+
+async def _bad_request(request: Request, error: ValueError) -> Response:
+    return JSONResponse({"error": str(error)}, 400)
+
+
+async def _too_large(request: Request, error: TooLargeError) -> Response:
+    return JSONResponse({"error": "The request is too large."}, 413, {"connection": "close"})
+
+
+_FAULTS: dict[Any, Any] = {HTTPException: _http_error, ValueError: _bad_request, TooLargeError: _too_large}
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise HTTPException(415, "Requests must be application/json.")
+    return read_object(await request.body())
+
+
+def _opened(request: Request) -> tuple[Rooms, Room, str]:
+    """The game of the key in the request."""
+    rooms: Rooms = request.app.state.rooms
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    found = rooms.open(key) if scheme.lower() == "bearer" else None
+    if not found:
+        raise HTTPException(404, "There is no game with this key.")
+    return rooms, *found
+
+
+async def _setup(request: Request) -> Response:
+    rooms: Rooms = request.app.state.rooms
+    return JSONResponse(
+        {
+            "levels": [level.id for level in rooms.levels.all.values()],
+            "specs": {level.id: level.spec for level in rooms.levels.all.values()},
+            "adviser": ADVISER,
+            "rules": [{"name": rules.name, "title": rules.title, "size": rules.size} for rules in RULE_SETS.values()],
+        }
+    )
+
+
+async def _create(request: Request) -> Response:
+    rooms: Rooms = request.app.state.rooms
+    wanted = read_new_game(await _body(request), rooms.levels)
+    return JSONResponse({"key": await rooms.create(wanted)}, 201)
+
+
+async def _game(request: Request) -> Response:
+    rooms, room, role = _opened(request)
+    return JSONResponse(rooms.view(room, role))
+
+
+async def _act(request: Request) -> Response:
+    action, value = read_action(await _body(request))
+    rooms, room, role = _opened(request)
+    answer = await rooms.act(room, role, action, value)
+    return JSONResponse({**answer, "state": rooms.view(room, role)})
+
+
+async def _pdn(request: Request) -> Response:
+    rooms, room, _ = _opened(request)
+    return PlainTextResponse(rooms.pdn(room))
+
+
+async def _live(socket: WebSocket) -> None:
+    """News of one game: the page sends its key first, then asks for analysis or ends it."""
+    rooms: Rooms = socket.app.state.rooms
+    await socket.accept()
+    try:
+        document = read_object(await asyncio.wait_for(socket.receive_text(), 10))
+        key = document.get("key")
+        found = rooms.open(key) if isinstance(key, str) else None
+        if not found or len(found[0].watchers) >= _MOST_WATCHERS:
+            await socket.close(4404, "There is no game with this key.")
+            return
+    except (ValueError, KeyError, TimeoutError):
+        await _close(socket, 4400, "The first message must hold the key of a game.")
+        return
+    except WebSocketDisconnect:
+        return
+    room, role = found
+    analysis = AnalysisSession(socket.app.state.analyst, room, role, socket.send_json)
+
+    async def news(state: dict[str, Any]) -> None:
+        await socket.send_json({"state": state, "at": time.time()})
+
+    rooms.watch(room, role, news)
+    try:
+        await news(rooms.view(room, role))
+        while True:
+            request = read_object(await socket.receive_text())
+            ply = request.get("analyse")
+            if ply is not None and (isinstance(ply, bool) or not isinstance(ply, int)):
+                raise RequestError("analyse must be a number of plies or null.")
+            await analysis.look_at(ply)
+    except (ValueError, KeyError) as error:
+        await _close(socket, 4400, str(error)[:100])
+    except (WebSocketDisconnect, RuntimeError):
+        pass
+    finally:
+        await analysis.look_at(None)
+        rooms.unwatch(room, news)
+
+
+async def _close(socket: WebSocket, code: int, reason: str) -> None:
+    with contextlib.suppress(RuntimeError, WebSocketDisconnect):
+        await socket.close(code, reason)

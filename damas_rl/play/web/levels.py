@@ -1,0 +1,127 @@
+"""The opponents that the page offers, from beginner to full strength, and the threads on which they think."""
+
+import threading
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from damas_env.position import THREADS, Positions
+from damas_env.presets import DEFAULT_RULES
+from damas_env.rules import RuleSet, get_rules
+from damas_rl.players import Choice, Player, make_player, read_spec
+
+
+@dataclass(frozen=True)
+class Level:
+    """One opponent.
+
+    Attributes:
+        id: its name in files and requests; the page has a title for each of ``LEVELS``.
+        spec: the player.
+        slips: share of its moves that are drawn at random, so that beginners find something to take.
+        elsewhere: the player under rules that ``spec`` cannot play, "" = none.
+    """
+
+    id: str
+    spec: str
+    slips: float = 0.0
+    elsewhere: str = ""
+
+
+LEVELS = (
+    Level("beginner", "alphabeta:depth=1", slips=0.5),
+    Level("casual", "alphabeta:depth=1", slips=0.15),
+    Level("club", "alphabeta:depth=3"),
+    Level("strong", "alphabeta:depth=7"),
+    Level("network", "mcts:net=small,ms=1000", elsewhere="mcts:net=small,ms=1000,transfer=true"),
+    Level("full", "alphabeta:ms=1000,eval=cbd,tables=4", elsewhere="alphabeta:ms=1000"),
+)
+
+ADVISER = "full"
+"""The level that gives hints."""
+
+
+class Levels:
+    """The levels of a server, and players for them.
+
+    Players serve one search at a time; idle ones are kept, so that the tables of a search are allocated once.
+
+    Args:
+        specs: further players, such as the network of a run; each becomes a level that is named like its spec.
+
+    Raises:
+        PlayerError: a spec cannot be read.
+    """
+
+    def __init__(self, specs: Iterable[str] = ()) -> None:
+        extra = []
+        for spec in specs:
+            read_spec(spec)
+            extra.append(Level(spec, spec))
+        self.all = {level.id: level for level in (*LEVELS, *extra)}
+        self._seeds = np.random.SeedSequence()
+        self._rng = np.random.default_rng(self._seeds.spawn(1)[0])
+        self._idle: dict[tuple[str, str], list[Player]] = {}
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="damas-web")
+
+    def why_not(self, level: str, rules: RuleSet) -> str | None:
+        """Why a level cannot play by these rules, in one sentence; None if it can."""
+        try:
+            self._keep(level, rules, self._take(level, rules))
+        except (ValueError, OSError) as error:
+            return str(error)
+        return None
+
+    @property
+    def pool(self) -> ThreadPoolExecutor:
+        """Where searches run: as many at once as there are cores."""
+        return self._pool
+
+    def warm_up(self) -> None:
+        """Makes the level that gives hints ready for the usual rules, which takes a while on a new machine."""
+        self.why_not(ADVISER, get_rules(DEFAULT_RULES))
+
+    def choose(self, level: str, positions: Positions, careful: bool = False) -> Choice:
+        """What a level plays in a position, a batch of one. Takes as long as the player takes.
+
+        Args:
+            level: its id.
+            positions: a game that goes on.
+            careful: without slips, as for a judgement.
+        """
+        slips = 0.0 if careful else self.all[level].slips
+        with self._lock:
+            slip = self._rng.random() < slips
+            action = positions.sample_legal(self._rng)
+        if slip or (positions.counts[0] == 1 and not careful):
+            return Choice(action, np.zeros(1, np.float32), np.zeros(1, np.int64), [[int(action[0])]])
+        player = self._take(level, positions.rules)
+        try:
+            return player.choose(positions)
+        finally:
+            self._keep(level, positions.rules, player)
+
+    def close(self) -> None:
+        """Ends the threads; searches that still run finish within their limits."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _take(self, level: str, rules: RuleSet) -> Player:
+        with self._lock:
+            idle = self._idle.get((level, rules.name))
+            if idle:
+                return idle.pop()
+            seed = int(self._seeds.spawn(1)[0].generate_state(1)[0])
+        chosen = self.all[level]
+        try:
+            return make_player(chosen.spec, rules, seed)
+        except ValueError:
+            if not chosen.elsewhere:
+                raise
+            return make_player(chosen.elsewhere, rules, seed)
+
+    def _keep(self, level: str, rules: RuleSet, player: Player) -> None:
+        with self._lock:
+            self._idle.setdefault((level, rules.name), []).append(player)

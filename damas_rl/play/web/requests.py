@@ -1,0 +1,79 @@
+"""Reading what the page asks for: everything is checked here, so that each fault is one sentence."""
+
+import json
+from typing import Any
+
+from damas_env.errors import shown
+from damas_env.presets import DEFAULT_RULES, RULE_SETS
+from damas_rl.play.web.levels import Levels
+from damas_rl.play.web.table import PERSON, RequestError
+
+_LONGEST_TEXT = 200_000
+
+
+def read_object(body: bytes | str) -> dict[str, Any]:
+    """The JSON object in a body.
+
+    Raises:
+        RequestError: there is none.
+    """
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        raise RequestError("The request must be a JSON object.")
+    return document
+
+
+def read_new_game(document: dict[str, Any], levels: Levels) -> dict[str, Any]:
+    """What ``Rooms.create`` needs.
+
+    Raises:
+        RequestError: a value is missing or of another kind.
+    """
+    known = ("rules", "seats", "remote", "clock", "position", "color")
+    for key in document:
+        if key not in known:
+            raise RequestError(f"A new game knows no {shown(key)}; it takes {', '.join(known)}.")
+    rules = document.get("rules", DEFAULT_RULES)
+    if not isinstance(rules, str) or rules not in RULE_SETS:  # no files: a request must not make the server read them
+        raise RequestError(f"rules: {shown(rules)} is none of {', '.join(RULE_SETS)}.")
+    seats = document.get("seats")
+    if not isinstance(seats, dict) or set(seats) != {"W", "B"}:
+        raise RequestError('seats must be an object such as {"W": "person", "B": "club"}.')
+    for seat in seats.values():
+        if not isinstance(seat, str) or (seat != PERSON and seat not in levels.all):
+            raise RequestError(f"seats: {shown(seat)} is none of {', '.join([PERSON, *levels.all])}.")
+    remote = document.get("remote", False)
+    if not isinstance(remote, bool):
+        raise RequestError("remote must be true or false.")
+    position = document.get("position", "")
+    if not isinstance(position, str) or len(position) > _LONGEST_TEXT:
+        raise RequestError(f"position must be text of at most {_LONGEST_TEXT} characters.")
+    color = document.get("color", "W")
+    if color not in ("W", "B"):
+        raise RequestError("color must be W or B.")
+    clock = document.get("clock")
+    if clock is not None and not (isinstance(clock, dict) and set(clock) <= {"main", "periods", "period"}):
+        raise RequestError('clock must be null or an object such as {"main": 300, "periods": 3, "period": 30}.')
+    if clock is not None and "main" not in clock:
+        raise RequestError("clock.main is missing.")
+    return {
+        "rules": rules, "seats": seats, "remote": remote, "clock": clock, "position": position, "color": color
+    }  # fmt: skip
+
+
+def read_action(document: dict[str, Any]) -> tuple[str, Any]:
+    """(action, value) of a request at a table.
+
+    Raises:
+        RequestError: one is missing or of another kind.
+    """
+    action = document.get("do")
+    if not isinstance(action, str):
+        raise RequestError("do must name what is to be done.")
+    value = document.get("action")
+    if action == "move" and (isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 15):
+        raise RequestError("action must be the number of a legal move.")
+    return action, value

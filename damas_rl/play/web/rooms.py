@@ -1,0 +1,337 @@
+"""The games that are being played: requests of the page, moves of machines, flags that fall, and news for the page."""
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from damas_env.notation import Move, format_move
+from damas_env.rules import get_rules
+from damas_rl.play.lines import spell_line
+from damas_rl.play.web.clocks import TimeControl
+from damas_rl.play.web.levels import ADVISER, Levels
+from damas_rl.play.web.store import Store
+from damas_rl.play.web.table import OTHER, PERSON, RequestError, Table, new_table
+from damas_rl.play.web.view import History, state_view
+from damas_rl.players import Choice
+
+_LEVEL = 0.1
+"""Value, for itself, up to which a machine takes an offered draw."""
+
+_SHOWN_FOR = 0.7
+"""Seconds that each move of machines against each other stays on the board at least."""
+
+_MOST_ROOMS = 200
+"""Games in memory; those that nobody watches leave first."""
+
+_log = logging.getLogger(__name__)
+
+News = Callable[[dict[str, Any]], Awaitable[None]]
+
+
+class Room:
+    """One game in memory.
+
+    Attributes:
+        number: in the store.
+        table, history: the game.
+        watchers: who gets news, with the role of each.
+        turn: grows with every change that makes a running search useless.
+        task: the machine's search, or its wait.
+        alarm: falls with the flag.
+    """
+
+    def __init__(self, number: int, table: Table) -> None:
+        self.number, self.table, self.history = number, table, History(table)
+        self.watchers: dict[News, str] = {}
+        self.turn = 0
+        self.task: asyncio.Task[None] | None = None
+        self.alarm: asyncio.TimerHandle | None = None
+
+    def position(self, ply: int) -> Any:
+        """The position after so many plies, a batch of one."""
+        self.history.view(self.table.game)
+        return self.history.positions[ply]
+
+
+class Rooms:
+    """All games of a server. Everything here runs on the event loop, except searches.
+
+    Args:
+        store: where games are kept.
+        levels: the machines.
+    """
+
+    def __init__(self, store: Store, levels: Levels) -> None:
+        self.levels = levels
+        self._store = store
+        self._rooms: dict[int, Room] = {}
+        self._started = time.time()
+        self._news: set[asyncio.Task[None]] = set()
+
+    async def create(self, wanted: dict[str, Any]) -> str:
+        """Makes a game and returns the key of who asked for it.
+
+        Args:
+            wanted: ``rules``, ``seats``, ``remote``, ``clock``, ``position``, and ``color``, the side of who asks where
+                the other person sits at another browser; all checked by type already.
+
+        Raises:
+            ValueError: they do not go together.
+        """
+        seats, remote = wanted["seats"], wanted["remote"]
+        persons = [side for side in "WB" if seats[side] == PERSON]
+        if remote and len(persons) < 2:
+            raise RequestError("Only two persons can play in two browsers.")
+        control = TimeControl(**wanted["clock"]) if wanted["clock"] else None
+        for seat in set(seats.values()) - {PERSON}:
+            if reason := await asyncio.to_thread(self.levels.why_not, seat, get_rules(wanted["rules"])):
+                raise RequestError(reason)
+        table = await asyncio.to_thread(new_table, wanted["rules"], seats, remote, control, wanted["position"])
+        keys = self._add(table)
+        return keys[wanted["color"] if remote else "all"]
+
+    def _add(self, table: Table) -> dict[str, str]:
+        """Keeps a new table; returns the key of each role."""
+        keys = {role: secrets.token_urlsafe(24) for role in ("WB" if table.remote else ("all",))}
+        number = self._store.add(table.record(), {key: role for role, key in keys.items()})
+        self._rooms[number] = room = Room(number, table)
+        self._make_space()
+        self._go_on(room)
+        return keys
+
+    def _make_space(self) -> None:
+        for number, room in list(self._rooms.items()):
+            if len(self._rooms) <= _MOST_ROOMS:
+                break
+            if not room.watchers and not room.task and not room.alarm:
+                del self._rooms[number]
+
+    def open(self, key: str) -> tuple[Room, str] | None:
+        """The game that a key opens and the role that it gives: ``"W"``, ``"B"`` or ``"all"``."""
+        found = self._store.find(key)
+        if not found:
+            return None
+        number, role = found
+        if number not in self._rooms:
+            record = self._store.load(number)
+            if record is None:
+                return None
+            self._rooms[number] = room = Room(number, Table.restore(record, self._started))
+            self._make_space()
+            self._go_on(room)
+        return self._rooms[number], role
+
+    def view(self, room: Room, role: str) -> dict[str, Any]:
+        """The state of a game for one role."""
+        now = time.time()
+        room.table.flag(now)
+        state = state_view(room.table, room.history, now)
+        state["role"] = role
+        keys = self._store.keys(room.number)
+        state["invite"] = keys.get(OTHER.get(role, ""))
+        state["rematch"] = (
+            self._store.keys(room.table.successor).get(self._swapped(role)) if room.table.successor else None
+        )
+        return state
+
+    @staticmethod
+    def _swapped(role: str) -> str:
+        return OTHER.get(role, role)
+
+    async def act(self, room: Room, role: str, action: str, value: Any) -> dict[str, Any]:
+        """Does what a person asks for and returns what only this person is told.
+
+        Args:
+            room, role: from :meth:`open`.
+            action: the request.
+            value: an action index for ``move``, unused otherwise.
+
+        Raises:
+            ValueError: it cannot be done now.
+        """
+        table, now = room.table, time.time()
+        side = self._side(table, role)
+        if action == "move":
+            if table.seats[table.game.color] != PERSON or role not in ("all", table.game.color):
+                raise RequestError("It is not your turn.")
+            table.move(value, now)
+        elif action == "hint":
+            return await self._hint(room, role)
+        elif action == "draw" and not table.remote:
+            return await self._ask_for_draw(room, side)
+        elif action == "undo" and not table.remote:
+            table.undo(role, now)
+        elif action in ("draw", "undo"):
+            if table.offer == {"kind": action, "by": OTHER[side]}:
+                table.agree(now) if action == "draw" else table.undo(OTHER[side], now)
+            else:
+                table.make_offer(action, side)
+        elif action == "decline":
+            table.offer = None
+        elif action == "resign":
+            if table.machines:
+                raise RequestError("Only players resign.")
+            table.resign(side, now)
+        elif action == "rematch":
+            if not table.successor:
+                keys = self._add(table.rematch())
+                table.successor = self._store.find(next(iter(keys.values())))[0]  # type: ignore[index]
+        elif action == "pause":
+            table.paused = not table.paused
+        else:
+            raise RequestError(f"There is nothing called {action!r} to do.")
+        self._changed(room)
+        return {}
+
+    @staticmethod
+    def _side(table: Table, role: str) -> str:
+        """The side for which a role acts: its own, that of the only person, or that to move."""
+        if role in OTHER:
+            return role
+        persons = [side for side in "WB" if table.seats[side] == PERSON]
+        return persons[0] if len(persons) == 1 else table.game.color
+
+    async def _hint(self, room: Room, role: str) -> dict[str, Any]:
+        table, turn = room.table, room.turn
+        if table.outcome():
+            raise RequestError("The game is over, there is nothing to advise.")
+        if table.seats[table.game.color] != PERSON or role not in ("all", table.game.color):
+            raise RequestError("It is not your turn.")
+        positions = table.game.positions.copy()
+        choice = await self._choose(ADVISER, positions, careful=True)
+        if room.turn != turn:
+            raise RequestError("The position has changed meanwhile.")
+        move = _chosen(table, choice)
+        return {
+            "hint": {
+                "action": move.action,
+                "from": move.frm,
+                "to": move.to,
+                "numeric": format_move(move, positions),
+                "algebraic": format_move(move, positions, "algebraic"),
+                "value": float(choice.values[0]),
+                "line": {name: spell_line(positions, choice.pvs[0][:6], name)[1:] for name in ("numeric", "algebraic")},
+            }
+        }
+
+    async def _ask_for_draw(self, room: Room, side: str) -> dict[str, Any]:
+        """A draw at one browser: two persons agree at once, a machine thinks about it."""
+        table, turn = room.table, room.turn
+        table.make_offer("draw", side)
+        table.offer = None
+        machine = table.seats[OTHER[side]]
+        if machine == PERSON:
+            table.agree(time.time())
+            self._changed(room)
+            return {}
+        if table.game.color != side:
+            raise RequestError("Offer a draw when it is your turn.")
+        choice = await self._choose(machine, table.game.positions.copy(), careful=True)
+        if room.turn != turn:
+            raise RequestError("The position has changed meanwhile.")
+        if float(choice.values[0]) < -_LEVEL:  # the value for the person, who is to move
+            return {"declined": True}
+        table.agree(time.time())
+        self._changed(room)
+        return {}
+
+    async def _choose(self, level: str, positions: Any, careful: bool = False) -> Choice:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.levels.pool, self.levels.choose, level, positions, careful)
+
+    def watch(self, room: Room, role: str, news: News) -> None:
+        """Sends news of a game from now on; machines play on while somebody watches."""
+        room.watchers[news] = role
+        self._go_on(room)
+
+    def unwatch(self, room: Room, news: News) -> None:
+        """Sends no more news."""
+        room.watchers.pop(news, None)
+
+    def _changed(self, room: Room) -> None:
+        """After a change: keeps it, tells everybody, and lets the machine think anew."""
+        room.turn += 1
+        if room.task:
+            room.task.cancel()
+            room.task = None
+        self._store.save(room.number, room.table.record())
+        self._tell(room)
+        self._go_on(room)
+
+    def _tell(self, room: Room) -> None:
+        for news, role in list(room.watchers.items()):
+            task = asyncio.ensure_future(self._send(room, news, self.view(room, role)))
+            self._news.add(task)
+            task.add_done_callback(self._news.discard)
+
+    async def _send(self, room: Room, news: News, state: dict[str, Any]) -> None:
+        try:
+            await news(state)
+        except Exception:  # whatever a broken connection raises
+            room.watchers.pop(news, None)
+
+    def _go_on(self, room: Room) -> None:
+        """Starts what has to happen without a request: the machine's search and the fall of the flag."""
+        table, loop = room.table, asyncio.get_running_loop()
+        if room.alarm:
+            room.alarm.cancel()
+            room.alarm = None
+        falls = table.clock.falls_at() if table.clock and not table.outcome() else None
+        if falls is not None:
+            room.alarm = loop.call_later(max(0.0, falls - time.time()) + 0.02, self._flag, room)
+        if table.thinker and not room.task and (room.watchers or not table.machines):
+            room.task = loop.create_task(self._machine_moves(room))
+
+    def _flag(self, room: Room) -> None:
+        room.alarm = None
+        room.table.flag(time.time())
+        if room.table.outcome():
+            self._changed(room)
+        else:
+            self._go_on(room)
+
+    async def _machine_moves(self, room: Room) -> None:
+        table, turn = room.table, room.turn
+        level = table.thinker
+        assert level is not None
+        began = time.monotonic()
+        try:
+            choice = await self._choose(level, table.game.positions.copy())
+        except (ValueError, OSError, MemoryError) as error:
+            _log.warning("%s cannot move: %s", level, error)
+            table.paused, room.task = True, None
+            self._changed(room)
+            return
+        if table.machines:
+            await asyncio.sleep(max(0.0, _SHOWN_FOR - (time.monotonic() - began)))
+        if room.turn != turn:  # taken back or given up meanwhile
+            return
+        room.task = None
+        now = time.time()
+        table.flag(now)
+        if not table.outcome():
+            table.move(_chosen(table, choice).action, now)
+        self._changed(room)
+
+    def pdn(self, room: Room) -> str:
+        """The game as a PDN file."""
+        table = room.table
+        names = {side: "Person" if seat == PERSON else f"damas {seat}" for side, seat in table.seats.items()}
+        return table.pdn(names)
+
+    async def close(self) -> None:
+        """Ends searches and alarms; games are in the store already."""
+        for room in self._rooms.values():
+            if room.task:
+                room.task.cancel()
+            if room.alarm:
+                room.alarm.cancel()
+        self.levels.close()
+
+
+def _chosen(table: Table, choice: Choice) -> Move:
+    action = int(choice.actions[0])
+    return next(move for move in table.game.legal_moves() if move.action == action)

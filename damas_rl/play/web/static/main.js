@@ -1,0 +1,333 @@
+// The page: opens the game of its address, shows what the server says, and asks for what the person wants.
+
+import {showAnalysis} from "./analysis.js";
+import {Board, afterMove} from "./board.js";
+import {askForGame, confirmed} from "./dialog.js";
+import {byId, el, notice} from "./elements.js";
+import {Clocks, OTHER, lawsText, mayMove, ownSide, showMoves, showOffer, showPlayer, statusText} from "./panel.js";
+import {Live, pdnOf, request} from "./server.js";
+import {click} from "./sound.js";
+import {chosenLanguage, t, useLanguage} from "./texts.js";
+
+let setup = null;
+let key = null;
+let live = null;
+let state = null;
+let shown = null; // plies on the board, null = the current position
+let turned = false;
+let analysing = false;
+let found = null;
+let queue = Promise.resolve();
+
+const clocks = new Clocks();
+const board = new Board(byId("board"), {onMove: choosePath, onSay: text => { byId("spoken").textContent = text; }});
+board.notation = localStorage.getItem("damas.notation") ?? "algebraic";
+
+function keyOfAddress() {
+  return new URLSearchParams(location.hash.slice(1)).get("game");
+}
+
+/** Opens the game of a key; the key stays behind the # of the address, which is never sent. */
+function open(wanted) {
+  live?.close();
+  key = wanted;
+  state = shown = found = null;
+  queue = Promise.resolve();
+  localStorage.setItem("damas.game", key);
+  history.replaceState(null, "", `#game=${key}`);
+  for (const id of ["choice", "advice", "offer", "invite"]) notice(byId(id));
+  live = new Live(key, {onNews, onLost: () => say(t.lost), onGone: gone});
+  if (analysing) live.wanted = 0;
+}
+
+function gone() {
+  localStorage.removeItem("damas.game");
+  say(t.noGame);
+  newGame();
+}
+
+function onNews(news) {
+  if (news.analysis) {
+    found = news.analysis;
+    if (state && found.ply === plies()) drawAnalysis();
+    return;
+  }
+  say("");
+  const from = key;
+  queue = queue.then(() => from === key ? take(news.state) : null).catch(error => say(error.message));
+}
+
+/** Takes a new state: a move that follows the one on the board is played before the eyes. */
+async function take(next) {
+  const before = state;
+  state = next;
+  const follows = before && shown === null && next.ply === before.ply + 1 && before.rules === next.rules;
+  if (follows) {
+    const move = next.moves.at(-1);
+    notice(byId("advice"));
+    notice(byId("choice"));
+    click(move.captures.length > 0);
+    byId("spoken").textContent = `${t[before.color]}: ${move[board.notation]}`;
+    await board.animate(move, before.pieces);
+  } else if (before && next.ply !== before.ply) {
+    shown = null;
+    notice(byId("advice"));
+    notice(byId("choice"));
+  }
+  if (!before || JSON.stringify(before.board) !== JSON.stringify(next.board) || board.flipped !== flipped()) layOut();
+  draw();
+  if (analysing && (!before || next.ply !== before.ply)) analyse();
+}
+
+const plies = () => shown ?? state.ply;
+const flipped = () => (ownSide(state) === "B") !== turned;
+
+function layOut() {
+  board.flipped = flipped();
+  board.layOut(state.board);
+}
+
+/** The pieces after so many plies. */
+function piecesAt(ply) {
+  if (ply === state.ply) return state.pieces;
+  return state.moves.slice(0, ply).reduce(afterMove, state.start);
+}
+
+function draw() {
+  const current = shown === null;
+  const pieces = piecesAt(plies());
+  board.show(pieces, {
+    legal: current && mayMove(state) ? state.legal : [],
+    last: state.moves[plies() - 1] ?? null,
+  });
+  const near = flipped() ? "B" : "W";
+  clocks.show(state.clock, {[near]: showPlayer(byId("near"), state, near, pieces),
+    [OTHER[near]]: showPlayer(byId("far"), state, OTHER[near], pieces)});
+  byId("status").textContent = current ? statusText(state) : t.past;
+  byId("status").classList.toggle("over", Boolean(state.outcome) && current);
+  byId("laws").textContent = lawsText(state);
+  showMoves(state, board.notation, plies(), look);
+  showOffer(state, act);
+  drawButtons();
+  drawInvite();
+  if (!analysing) drawAnalysis();
+}
+
+function drawButtons() {
+  const person = Object.values(state.seats).includes("person");
+  const over = Boolean(state.outcome);
+  const visible = {
+    undo: person, hint: person && !over && !state.remote, draw: person && !over && state.agreement,
+    resign: person && !over, pause: !person && !over, rematch: over, analyse: !state.remote || over, turn: true,
+  };
+  for (const [id, wanted] of Object.entries(visible)) byId(id).hidden = !wanted;
+  byId("undo").disabled = !state.ply && !over;
+  byId("hint").disabled = !mayMove(state) || shown !== null;
+  byId("draw").disabled = !state.remote && !mayMove(state);
+  byId("pause").textContent = state.paused ? t.goOn : t.pause;
+  byId("rematch").classList.toggle("primary", over);
+  for (const id of ["first", "back"]) byId(id).disabled = !plies();
+  for (const id of ["forth", "last"]) byId(id).disabled = shown === null;
+}
+
+function drawInvite() {
+  const place = byId("invite");
+  if (!state.invite || state.ply || state.outcome) return notice(place);
+  const link = `${location.origin}/#game=${state.invite}`;
+  const input = el("input", {readOnly: true, value: link, "aria-label": t.inviteText, onfocus: event => event.target.select()});
+  notice(place, el("span", {}, t.inviteText), input, el("button", {onclick: () => copy(link)}, t.copy));
+}
+
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    say(t.copied, 2000);
+  } catch {
+    prompt("", text); // without a secure context there is no clipboard
+  }
+}
+
+let quiet = null;
+
+function say(text, forMs = 0) {
+  clearTimeout(quiet);
+  byId("alert").textContent = text;
+  byId("alert").hidden = !text;
+  if (forMs) quiet = setTimeout(() => say(""), forMs);
+}
+
+async function act(what, more = {}) {
+  const from = key;
+  try {
+    const answer = await request("/api/game", {key, body: {do: what, ...more}});
+    if (from !== key) return null;
+    say("");
+    return answer;
+  } catch (error) {
+    if (from === key) say(error.message, 6000);
+    return null;
+  }
+}
+
+/** Plays the one move that was chosen, or asks which of several that share their first and last square. */
+async function choosePath(moves) {
+  if (moves.length === 1) return play(moves[0]);
+  const place = byId("choice");
+  const close = () => {
+    notice(place);
+    board.arrows([]);
+    draw();
+  };
+  const preview = move => board.arrows([{path: move.path, weight: 1, name: "idea"}]);
+  notice(place, el("span", {}, t.choosePath), ...moves.map(move => el("button", {
+    className: "path", onclick: () => { close(); play(move); },
+    onpointerenter: () => preview(move), onfocus: () => preview(move),
+  }, `${move.path.map(number => board.name(number)).join(" × ")} (${t.captures(move.captures.length)})`)),
+  el("button", {onclick: close}, t.cancel));
+  place.querySelector("button").focus();
+  place.scrollIntoView({block: "nearest"});
+  preview(moves[0]);
+}
+
+async function play(move) {
+  board.legal = [];
+  board.drawMarks();
+  if (!await act("move", {action: move.action})) draw();
+}
+
+function look(ply) {
+  if (!state) return;
+  const wanted = Math.max(0, Math.min(state.ply, ply));
+  shown = wanted === state.ply ? null : wanted;
+  found = null;
+  notice(byId("choice"));
+  draw();
+  drawAnalysis();
+  if (analysing) analyse();
+}
+
+async function hint() {
+  const ply = state.ply;
+  notice(byId("advice"), el("span", {}, t.lookingForHint));
+  const answer = await act("hint");
+  if (!answer || state.ply !== ply) return notice(byId("advice"));
+  const {hint: advice} = answer;
+  const value = `${advice.value >= 0 ? "+" : "−"}${Math.abs(advice.value).toFixed(2)}`;
+  const line = advice.line[board.notation];
+  notice(byId("advice"), el("span", {}, t.hintText(advice[board.notation], value) + (line.length ? t.thenLine(line.join(" ")) : "")));
+  const move = state.legal.find(legal => legal.action === advice.action);
+  board.arrows([{path: move.path, weight: 1, name: "hint"}]);
+}
+
+function analyse() {
+  found = null;
+  live.analyse(plies());
+}
+
+function drawAnalysis() {
+  byId("analysis").hidden = !analysing;
+  if (!analysing) return showAnalysis(null, board.notation, null, {arrows: () => {}});
+  const legal = new Map(state.legal.map(move => [move.action, move]));
+  const pathOf = row => shown === null && legal.has(row.action) ? legal.get(row.action).path : [row.from, row.to];
+  showAnalysis(found, board.notation, pathOf, board);
+}
+
+async function newGame(position = "") {
+  const wanted = await askForGame(setup, position);
+  if (!wanted) return;
+  say("…");
+  try {
+    turned = false;
+    open((await request("/api/games", {body: wanted})).key);
+  } catch (error) {
+    say(error.message, 10000);
+  }
+}
+
+async function download() {
+  const url = URL.createObjectURL(new Blob([await pdnOf(key)], {type: "text/plain"}));
+  el("a", {href: url, download: "damas.pdn"}).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+function drawWords() {
+  byId("notation").textContent = board.notation === "numeric" ? t.numbers : t.names;
+  byId("language").textContent = t.language;
+  byId("language").lang = t.otherLanguage;
+  for (const id of ["first", "back", "forth", "last"]) {
+    byId(id).title = t[id];
+    byId(id).setAttribute("aria-label", t[id]);
+  }
+  byId("howto").replaceChildren(...t.howto.map(line => el("li", {}, line)));
+  if (state) {
+    layOut();
+    draw();
+    if (analysing) drawAnalysis();
+  }
+}
+
+const actions = {
+  new: () => newGame(),
+  undo: () => act("undo"),
+  hint,
+  draw: async () => { if ((await act("draw"))?.declined) say(t.declined, 5000); },
+  resign: async () => { if (await confirmed(t.resignReally)) act("resign"); },
+  pause: () => act("pause"),
+  rematch: async () => {
+    const answer = await act("rematch");
+    if (answer) open(answer.state.rematch);
+  },
+  turn: () => {
+    turned = !turned;
+    layOut();
+    draw();
+    if (analysing) drawAnalysis();
+  },
+  analyse: () => {
+    analysing = !analysing;
+    byId("analyse").setAttribute("aria-pressed", String(analysing));
+    if (analysing) analyse();
+    else {
+      live.analyse(null);
+      board.arrows([]);
+    }
+    drawAnalysis();
+    draw();
+  },
+  first: () => look(0),
+  back: () => look(plies() - 1),
+  forth: () => look(plies() + 1),
+  last: () => look(state.ply),
+  pdn: download,
+  fen: () => copy(state.fen),
+  notation: () => {
+    board.notation = board.notation === "numeric" ? "algebraic" : "numeric";
+    localStorage.setItem("damas.notation", board.notation);
+    drawWords();
+  },
+  sound: () => {
+    const on = localStorage.getItem("damas.sound") !== "on";
+    localStorage.setItem("damas.sound", on ? "on" : "off");
+    byId("sound").setAttribute("aria-pressed", String(on));
+    click(false);
+  },
+  language: () => {
+    useLanguage(t.otherLanguage, true);
+    drawWords();
+  },
+};
+for (const [id, action] of Object.entries(actions)) {
+  byId(id).addEventListener("click", () => { if (state || ["new", "notation", "sound", "language"].includes(id)) action(); });
+}
+addEventListener("hashchange", () => { if (keyOfAddress() && keyOfAddress() !== key) open(keyOfAddress()); });
+
+useLanguage(chosenLanguage());
+byId("sound").setAttribute("aria-pressed", String(localStorage.getItem("damas.sound") === "on"));
+drawWords();
+try {
+  setup = await request("/api/setup");
+  const known = keyOfAddress() ?? localStorage.getItem("damas.game");
+  open(known ?? (await request("/api/games", {body: {seats: {W: "person", B: "casual"}}})).key);
+} catch (error) {
+  say(error.message);
+}

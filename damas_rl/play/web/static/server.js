@@ -1,0 +1,55 @@
+// Talking to the server: requests, and news over a WebSocket that comes back when it breaks.
+
+/** A request; throws an Error with the server's sentence. */
+export async function request(path, {key, body} = {}) {
+  const headers = {};
+  if (key) headers.Authorization = `Bearer ${key}`;
+  if (body) headers["Content-Type"] = "application/json";
+  const answer = await fetch(path, {method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body)});
+  const document = await answer.json();
+  if (!answer.ok) throw Object.assign(new Error(document.error), {status: answer.status});
+  return document;
+}
+
+/** The text of a game as PDN. */
+export async function pdnOf(key) {
+  return (await fetch("/api/game.pdn", {headers: {Authorization: `Bearer ${key}`}})).text();
+}
+
+/** News of one game until close() is called. */
+export class Live {
+  constructor(key, {onNews, onLost, onGone}) {
+    Object.assign(this, {key, onNews, onLost, onGone, wait: 500, wanted: null});
+    this.open();
+  }
+
+  open() {
+    this.socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/api/live`);
+    this.socket.onopen = () => {
+      this.wait = 500;
+      this.socket.send(JSON.stringify({key: this.key}));
+      if (this.wanted !== null) this.analyse(this.wanted);
+    };
+    this.socket.onmessage = event => this.onNews(JSON.parse(event.data));
+    this.socket.onclose = event => {
+      if (this.closed) return;
+      if (event.code === 4404) return this.onGone();
+      if (event.code === 4400) this.wanted = null;
+      this.onLost();
+      this.timer = setTimeout(() => this.open(), this.wait);
+      this.wait = Math.min(10000, this.wait * 2);
+    };
+  }
+
+  /** Asks for analysis of the position after `ply` plies; null = no more. */
+  analyse(ply) {
+    this.wanted = ply;
+    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({analyse: ply}));
+  }
+
+  close() {
+    this.closed = true;
+    clearTimeout(this.timer);
+    this.socket.close();
+  }
+}

@@ -1,0 +1,88 @@
+"""Where games are kept: one SQLite file with the record of each game and the keys that open it."""
+
+import json
+import os
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+MOST_GAMES = 5000
+"""The games that were touched last are kept."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS games (number INTEGER PRIMARY KEY, record TEXT NOT NULL, touched REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS keys (
+    key TEXT PRIMARY KEY, number INTEGER NOT NULL REFERENCES games ON DELETE CASCADE, role TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS keys_of_game ON keys (number);
+"""
+
+
+class StoreError(ValueError):
+    """The file of games cannot be used; the message is one sentence."""
+
+
+class Store:
+    """The games of a server.
+
+    Args:
+        path: the file, made if it is not there; only its owner can read it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            self._connection = sqlite3.connect(path, check_same_thread=False)
+            self._connection.execute("PRAGMA foreign_keys = ON")
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.executescript(_SCHEMA)
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(f"The games cannot be kept in {path}: {error}.") from None
+
+    def add(self, record: dict[str, Any], keys: dict[str, str]) -> int:
+        """Keeps a new game with its keys (``{key: role}``) and returns its number; very old games are dropped."""
+        with self._connection as connection:
+            number = connection.execute(
+                "INSERT INTO games (record, touched) VALUES (?, ?)", (json.dumps(record), time.time())
+            ).lastrowid
+            assert number is not None
+            connection.executemany(
+                "INSERT INTO keys VALUES (?, ?, ?)", [(key, number, role) for key, role in keys.items()]
+            )
+            connection.execute(
+                "DELETE FROM games WHERE number IN "
+                "(SELECT number FROM games ORDER BY touched DESC, number DESC LIMIT -1 OFFSET ?)",
+                (MOST_GAMES,),
+            )
+        return number
+
+    def save(self, number: int, record: dict[str, Any]) -> None:
+        """Keeps a game as it is now."""
+        with self._connection as connection:
+            connection.execute(
+                "UPDATE games SET record = ?, touched = ? WHERE number = ?", (json.dumps(record), time.time(), number)
+            )
+
+    def load(self, number: int) -> dict[str, Any] | None:
+        """The record of a game, None if there is none."""
+        with closing(self._connection.execute("SELECT record FROM games WHERE number = ?", (number,))) as rows:
+            row = rows.fetchone()
+        return json.loads(row[0]) if row else None
+
+    def find(self, key: str) -> tuple[int, str] | None:
+        """(number, role) of the game that a key opens, None if it opens none."""
+        with closing(self._connection.execute("SELECT number, role FROM keys WHERE key = ?", (key,))) as rows:
+            row = rows.fetchone()
+        return (int(row[0]), str(row[1])) if row else None
+
+    def keys(self, number: int) -> dict[str, str]:
+        """The key of each role of a game."""
+        with closing(self._connection.execute("SELECT role, key FROM keys WHERE number = ?", (number,))) as rows:
+            return dict(rows.fetchall())
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._connection.close()

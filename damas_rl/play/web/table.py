@@ -1,0 +1,240 @@
+"""A table: one game with its two seats, clock and offers. Rules and bookkeeping, without threads or network."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from damas_env.game import Game
+from damas_env.notation import PdnGame, read_pdn, result_of, write_pdn
+from damas_env.rules import RuleSet, get_rules
+from damas_env.termination import Outcome, Termination
+from damas_rl.play.web.clocks import Clock, TimeControl
+
+PERSON = "person"
+"""A seat that no level holds."""
+
+OTHER = {"W": "B", "B": "W"}
+
+
+class RequestError(ValueError):
+    """Something that cannot be done now; the message is one sentence for the user."""
+
+
+@dataclass
+class Table:
+    """One game.
+
+    Attributes:
+        game: position and moves.
+        seats: who plays each side: ``PERSON`` or the id of a level.
+        remote: the two persons sit at different browsers.
+        clock: None = no time limit.
+        ended: an end that the rules do not see: resignation, agreement, time.
+        offer: a draw or an undo that waits for the other side: ``{"kind": "draw", "by": "W"}``.
+        paused: machines wait.
+        fen: where the game began, None = the initial position.
+        successor: number of the rematch, None = there is none.
+    """
+
+    game: Game
+    seats: dict[str, str]
+    remote: bool = False
+    clock: Clock | None = None
+    ended: Outcome | None = None
+    offer: dict[str, str] | None = None
+    paused: bool = False
+    fen: str | None = None
+    successor: int | None = None
+    created: float = field(default_factory=time.time)
+
+    def outcome(self) -> Outcome | None:
+        """How the game has ended, None while it goes on."""
+        return self.ended or self.game.outcome()
+
+    @property
+    def thinker(self) -> str | None:
+        """The level that has to move, None if a person has or the game is over or paused."""
+        seat = self.seats[self.game.color]
+        return None if seat == PERSON or self.paused or self.outcome() else seat
+
+    @property
+    def machines(self) -> bool:
+        """True if levels hold both seats."""
+        return PERSON not in self.seats.values()
+
+    def move(self, action: int, now: float) -> None:
+        """Plays a move of the side to move. An offer to that side lapses."""
+        self._check_going_on()
+        self.flag(now)
+        self._check_going_on()
+        mover = self.game.color
+        self.game.push(action)
+        if self.offer and self.offer["by"] != mover:
+            self.offer = None
+        if self.clock:
+            self.clock.run(None if self.outcome() else self.game.color, now)
+        if self.outcome():
+            self.offer = None
+
+    def undo(self, role: str, now: float) -> None:
+        """Takes back: the person's last move with its reply, or one ply where nobody answers by machine.
+
+        Raises:
+            RequestError: there is nothing to take back.
+        """
+        if self.machines:
+            raise RequestError("Machines take nothing back.")
+        plies = self._plies_back(role)
+        for _ in range(plies):
+            self.game.pop()
+        self.ended = self.offer = None
+        if self.clock:
+            self.clock.run(self.game.color, now)
+            for side in "WB":  # so that a lost game on time can go on
+                if not self.clock.main[side] and not self.clock.periods[side]:
+                    self.clock.main[side] = 60.0
+
+    def _plies_back(self, role: str) -> int:
+        if self.ended:
+            return 0
+        persons = [side for side in "WB" if self.seats[side] == PERSON]
+        if len(persons) == 2 and not self.remote:
+            if not self.game.ply:
+                raise RequestError("There is no move to take back.")
+            return 1
+        side = role if role in OTHER else persons[0]
+        back = 1 if self.game.color != side else 2
+        if self.game.ply < back:
+            raise RequestError("You have not moved yet, so there is nothing to take back.")
+        return back
+
+    def resign(self, side: str, now: float) -> None:
+        """Gives a side's game up."""
+        self._check_going_on()
+        self._end(Outcome(Termination.RESIGNATION, OTHER[side]), now)
+
+    def agree(self, now: float) -> None:
+        """Ends the game as a draw by agreement."""
+        self._check_agreement()
+        self._end(Outcome(Termination.AGREEMENT, None), now)
+
+    def make_offer(self, kind: str, by: str) -> None:
+        """Offers a draw or asks for an undo, which the other side may accept."""
+        if kind == "draw":
+            self._check_agreement()
+        else:
+            self._plies_back(by)
+        self.offer = {"kind": kind, "by": by}
+
+    def _check_agreement(self) -> None:
+        self._check_going_on()
+        if not self.game.rules.draw_by_agreement:
+            raise RequestError(f"The rules {self.game.rules.name} know no draw by agreement.")
+
+    def flag(self, now: float) -> None:
+        """Ends the game if the time of the side to move is over."""
+        if self.clock and not self.outcome():
+            falls = self.clock.falls_at()
+            if falls is not None and now >= falls:
+                side = self.clock.running or self.game.color
+                self._end(Outcome(Termination.TIME, OTHER[side]), now)
+
+    def _end(self, outcome: Outcome, now: float) -> None:
+        if self.clock:
+            self.clock.run(None, now)
+        self.ended, self.offer = outcome, None
+
+    def _check_going_on(self) -> None:
+        if self.outcome():
+            raise RequestError("The game is over.")
+
+    def rematch(self) -> "Table":
+        """A new game from the same start, with the colours swapped."""
+        seats = {side: self.seats[OTHER[side]] for side in "WB"}
+        clock = Clock(self.clock.control) if self.clock else None
+        return Table(Game(self.game.rules, self.fen), seats, self.remote, clock, fen=self.fen)
+
+    def pdn(self, names: dict[str, str]) -> str:
+        """The game as a PDN file; ``names`` are the players' by side."""
+        date = time.strftime("%Y.%m.%d", time.localtime(self.created))
+        written = self.game.pdn({"Event": "damas web", "Date": date, "White": names["W"], "Black": names["B"]})
+        written.result = result_of(self.outcome(), self.game.rules)
+        return write_pdn([written])
+
+    def record(self) -> dict[str, Any]:
+        """Everything, for :meth:`restore`."""
+        return {
+            "rules": self.game.rules.name,
+            "fen": self.fen,
+            "actions": [move.action for move in self.game.moves],
+            "seats": self.seats,
+            "remote": self.remote,
+            "clock": self.clock.record() if self.clock else None,
+            "ended": self.ended.as_dict() if self.ended else None,
+            "offer": self.offer,
+            "paused": self.paused,
+            "successor": self.successor,
+            "created": self.created,
+        }
+
+    @classmethod
+    def restore(cls, record: dict[str, Any], not_before: float) -> "Table":
+        """The table of a record; ``not_before``: see :meth:`Clock.restore`."""
+        game = Game(record["rules"], record["fen"])
+        for action in record["actions"]:
+            game.push(action)
+        ended = record["ended"]
+        return cls(
+            game,
+            record["seats"],
+            record["remote"],
+            Clock.restore(record["clock"], not_before) if record["clock"] else None,
+            Outcome(Termination[ended["termination"]], ended["winner"]) if ended else None,
+            record["offer"],
+            record["paused"],
+            record["fen"],
+            record["successor"],
+            record["created"],
+        )
+
+
+def new_table(
+    rules: str,
+    seats: dict[str, str],
+    remote: bool = False,
+    control: TimeControl | None = None,
+    position: str = "",
+) -> Table:
+    """A table as the page asks for it.
+
+    Args:
+        rules: name of a rule set.
+        seats, remote: see :class:`Table`.
+        control: of the clock.
+        position: a FEN, or a PDN text whose first game is continued; empty = the initial position.
+
+    Raises:
+        ValueError: unknown rules, or a text that is neither.
+    """
+    game, fen = read_position(position, get_rules(rules))
+    return Table(game, seats, remote, Clock(control) if control else None, fen=fen)
+
+
+def read_position(text: str, rules: RuleSet) -> tuple[Game, str | None]:
+    """The game that a FEN or a PDN text describes, and the FEN of its start."""
+    text = text.strip()
+    if not text:
+        return Game(rules), None
+    if "\n" not in text and text[:2].upper() in ("W:", "B:", '"W', '"B'):
+        fen = text.strip('"')
+        return Game(rules, fen), fen
+    games = read_pdn(text, rules)
+    if not games:
+        raise RequestError("This text holds neither a position (FEN) nor a game (PDN).")
+    first: PdnGame = games[0]
+    if first.error:
+        raise RequestError(f"Line {first.error.line}: {first.error.reason}")
+    game = Game(rules, first.fen)
+    for move in first.moves:
+        game.push(move.action)
+    return game, first.fen

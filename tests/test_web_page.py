@@ -1,0 +1,243 @@
+"""The web application's page in a real browser (Chromium), on a server of its own."""
+
+import re
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+pytest.importorskip("playwright")
+
+import uvicorn
+from playwright import sync_api as api
+
+from damas_rl.play.web.app import make_app
+from damas_rl.play.web.levels import Level, Levels
+from damas_rl.play.web.store import Store
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+
+BOTH = {"W": "person", "B": "person"}
+PATIENCE = 30_000
+"""Milliseconds that a busy machine may take."""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    levels = Levels()
+    levels.all = {
+        **levels.all,
+        "full": Level("full", "alphabeta:depth=4"),
+        "casual": Level("casual", "alphabeta:depth=1"),
+    }
+    app = make_app(Store(tmp_path_factory.mktemp("web") / "web.sqlite"), levels)
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", ws="websockets-sansio"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    end = time.monotonic() + 60
+    while not server.started and time.monotonic() < end:
+        time.sleep(0.02)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join(30)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser, address):
+    """Opens a page; at the end nothing may have gone wrong in it, and no request may have left the server."""
+    contexts, faults, requests = [], [], []
+
+    def visit(locale="en-US", width=1200, height=850, **game):
+        context = browser.new_context(locale=locale, viewport={"width": width, "height": height})
+        context.set_default_timeout(PATIENCE)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: faults.append(message.text))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        place = address
+        if game:
+            answer = context.request.post(f"{address}/api/games", data=game)
+            assert answer.status == 201, answer.text()
+            place = f"{address}/#game={answer.json()['key']}"
+        page.goto(place)
+        api.expect(page.locator("#status")).not_to_be_empty(timeout=PATIENCE)
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert not faults
+    assert requests
+    assert not [url for url in requests if not url.startswith((address, "blob:"))]
+
+
+def square(page, number):
+    return page.locator(f'[data-square="{number}"]')
+
+
+def tap(page, *numbers):
+    for number in numbers:
+        square(page, number).click()
+
+
+def says(page, place, text):
+    api.expect(page.locator(place)).to_contain_text(text, timeout=PATIENCE)
+
+
+def pieces(page):
+    return page.locator(".piece").count()
+
+
+def test_a_whole_game_with_a_promotion_to_the_last_piece(visit):
+    page = visit(seats=BOTH, position="W:W6:B20")
+    says(page, "#status", "White to move")
+    tap(page, 6, 1)
+    says(page, "#moves", "c7-b8")
+    says(page, "#status", "Black to move")
+    api.expect(page.locator(".piece .crown")).to_have_count(1)
+    tap(page, 20, 24)
+    says(page, "#status", "you must capture")
+    api.expect(page.locator(".must")).to_have_count(1)
+    tap(page, 1, 28)
+    says(page, "#status", "White wins Black has no piece left.")
+    api.expect(page.locator(".piece")).to_have_count(1)
+    page.get_by_role("button", name="Undo").click()
+    says(page, "#status", "White to move")
+    api.expect(page.locator(".piece")).to_have_count(2)
+
+
+def test_captures_with_the_same_target_are_chosen_between(visit):
+    page = visit(seats=BOTH, position="W:WK32:B10,15,16,23")
+    tap(page, 32, 20)
+    choice = page.locator("#choice")
+    api.expect(choice.locator(".path")).to_have_count(2)
+    assert page.locator(".arrow").count() == 1
+    choice.get_by_role("button", name="Cancel").click()
+    api.expect(choice).to_be_hidden()
+    tap(page, 32, 20)
+    choice.locator(".path").nth(1).click()
+    says(page, "#status", "Black to move")
+    api.expect(page.locator(".piece")).to_have_count(2)
+
+
+def test_against_a_machine_hint_undo_and_resignation(visit):
+    page = visit(seats={"W": "person", "B": "casual"})
+    says(page, "#status", "Your turn (White)")
+    page.get_by_role("button", name="Hint").click()
+    says(page, "#advice", "Hint: ")
+    api.expect(page.locator(".arrow.hint")).to_have_count(1)
+    tap(page, 22, 18)
+    api.expect(page.locator("#moves button")).to_have_count(2, timeout=PATIENCE)
+    says(page, "#status", "Your turn")
+    page.get_by_role("button", name="Undo").click()
+    api.expect(page.locator("#moves button")).to_have_count(0)
+    page.get_by_role("button", name="Resign").click()
+    page.locator("#confirm").click()
+    says(page, "#status", "You lose")
+    page.get_by_role("button", name="Rematch").click()
+    says(page, "#near .name", "You Black")
+    api.expect(page.locator("#moves button")).to_have_count(1, timeout=PATIENCE)
+    page.reload()
+    says(page, "#near .name", "You Black")
+
+
+def test_drag_keyboard_and_earlier_positions(visit):
+    page = visit(seats=BOTH)
+    square(page, 22).drag_to(square(page, 18))
+    says(page, "#moves", "c3-d4")
+    square(page, 10).focus()
+    page.keyboard.press("Enter")
+    assert square(page, 10).get_attribute("aria-pressed") == "true"
+    assert "can be reached" in square(page, 14).get_attribute("aria-label")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.dataset.square") == "14"
+    page.keyboard.press("Enter")
+    api.expect(page.locator("#moves button")).to_have_count(2)
+    page.locator("#first").click()
+    says(page, "#status", "An earlier position")
+    assert page.locator(".may").count() == 0
+    page.locator("#last").click()
+    says(page, "#status", "White to move")
+
+
+def test_both_languages(visit):
+    page = visit(locale="pt-BR", seats=BOTH)
+    says(page, "#status", "Jogam as Brancas")
+    assert page.locator("html").get_attribute("lang") == "pt-BR"
+    page.locator("#language").click()
+    says(page, "#status", "White to move")
+    page.reload()
+    says(page, "#status", "White to move")
+    page.locator("#notation").click()
+    assert page.locator(".labels .number").count() == 32
+
+
+def test_a_phone_shows_everything_without_scrolling_sideways(visit):
+    page = visit(width=360, height=740, seats=BOTH)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    box = page.locator("svg.board").bounding_box()
+    assert box["x"] >= 0
+    assert 320 <= box["width"] <= 360
+    assert box["y"] + box["height"] < 740
+    page.get_by_role("button", name="New game").click()
+    assert page.locator("dialog").bounding_box()["width"] <= 360
+
+
+def test_a_new_game_is_put_together(visit):
+    page = visit()
+    says(page, "#far .name", "Casual")
+    page.get_by_role("button", name="New game").click()
+    page.get_by_label("Level").select_option("beginner")
+    page.get_by_label("Your colour").select_option("B")
+    page.get_by_label("Clock").select_option("2")
+    page.locator("#start-game").click()
+    says(page, "#near .name", "You Black")
+    says(page, "#far .name", "Beginner")
+    api.expect(page.locator("#moves button")).to_have_count(1, timeout=PATIENCE)
+    assert re.fullmatch(r"[45]:\d\d · 3 × 30 s", page.locator("#near .clock").inner_text())
+
+
+def test_two_browsers_by_a_link(visit, address):
+    white = visit(seats=BOTH, remote=True, color="W")
+    link = white.locator("#invite input").input_value()
+    black = visit(seats=BOTH)
+    black.goto(link)
+    says(black, "#near .name", "You Black")
+    tap(white, 22, 18)
+    says(black, "#status", "Your turn (Black)")
+    black.get_by_role("button", name="Offer draw").click()
+    white.locator("#accept").click()
+    says(black, "#status", "Draw: by agreement.")
+
+
+def test_analysis(visit):
+    page = visit(seats=BOTH)
+    page.get_by_role("button", name="Analyse").click()
+    api.expect(page.locator("#candidates tbody tr")).to_have_count(6, timeout=PATIENCE)
+    assert page.locator(".arrow.idea").count() >= 1
+    page.get_by_role("button", name="Analyse").click()
+    api.expect(page.locator("#analysis")).to_be_hidden()
+    assert page.locator(".arrow").count() == 0
+
+
+def test_a_game_is_saved(visit):
+    page = visit(seats=BOTH)
+    tap(page, 22, 18)
+    says(page, "#moves", "c3-d4")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save PDN").click()
+    assert "1. c3-d4" in Path(download.value.path()).read_text()
