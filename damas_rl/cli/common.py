@@ -3,6 +3,7 @@
 import argparse
 import json
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -175,3 +176,20 @@ def colors() -> bool:
     from damas_rl.console import Console
 
     return Console().colored
+
+
+@contextmanager
+def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
+    """The first Ctrl-C asks for a stop, which the yielded function tells; a second one interrupts at once."""
+    asked = False
+
+    def handle(number: int, frame: object) -> None:
+        nonlocal asked
+        asked = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,10 +1,7 @@
 """``damas bestmove``, ``match`` and ``play``: one move of a player, matches between players, a game in the terminal."""
 
 import argparse
-import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +24,7 @@ from damas_rl.cli.common import (
     push_moves,
     read_bytes,
     show,
+    stop_on_interrupt,
     whole_number,
 )
 from damas_rl.files import atomic_write
@@ -149,7 +147,7 @@ def _match(arguments: argparse.Namespace) -> None:
         make_player(spec, rules, seed)
         for spec, seed in zip((arguments.player, arguments.opponent), seeds[:2], strict=True)
     )
-    with _stop_on_interrupt() as stop, progress_bar(arguments.json, "games") as progress:
+    with stop_on_interrupt() as stop, progress_bar(arguments.json, "games") as progress:
         result = play_match(
             player, opponent, rules, arguments.games, openings, arguments.random_plies, seeds[2],
             progress=progress, stop=stop, sprt=sprt,
@@ -199,23 +197,6 @@ def _print_match(result: "MatchResult", sprt: "Sprt | None", as_json: bool) -> N
         found = "undecided" if verdict is None else f"{verdict:+g}"
         lines.append(f"  sequential test between {sprt.low:+g} and {sprt.high:+g} Elo: {found}")
     print(visible("\n".join(lines)))
-
-
-@contextmanager
-def _stop_on_interrupt() -> Iterator[Callable[[], bool]]:
-    """The first Ctrl-C asks for a stop, which the yielded function tells; a second one interrupts at once."""
-    asked = False
-
-    def handle(number: int, frame: object) -> None:
-        nonlocal asked
-        asked = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield lambda: asked
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _play(arguments: argparse.Namespace) -> None:

@@ -64,6 +64,7 @@ class PdnGame:
         outcome: how the game stands after the last legal move under the rules, None if it could go on.
         error: why it could not be followed to the end, None if all is legal.
         notes: what else is remarkable, or was read although it is not as it should be, one sentence each.
+        remarks: comments on moves by ply, from 0; they are written, and passed over when a file is read.
     """
 
     rules: RuleSet
@@ -77,6 +78,7 @@ class PdnGame:
     outcome: Outcome | None = None
     error: PdnIssue | None = None
     notes: list[str] = field(default_factory=list)
+    remarks: dict[int, str] = field(default_factory=dict)
 
 
 def result_of(outcome: Outcome | None, rules: RuleSet) -> str:

@@ -1,5 +1,6 @@
 """Writing PDN files (PDN 3.0)."""
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -27,7 +28,7 @@ def write_pdn(games: Iterable[PdnGame], notation: str | None = None) -> str:
     """Writes games as PDN 3.0: seven tags first, ``*`` behind every game, lines of at most 80 characters.
 
     Args:
-        games: rule set, moves, result, FEN and tags of each are used.
+        games: rule set, moves, remarks, result, FEN and tags of each are used.
         notation: ``"algebraic"`` or ``"numeric"``; None = that of each rule set.
 
     Raises:
@@ -67,8 +68,17 @@ def _write_game(game: PdnGame, notation: str) -> str:
             number = (ply + (color != rules.first_color)) // 2 + 1
             words.append(f"{number}." if positions.colors[0] == rules.first_color else f"{number}...")
         words.append(format_move(move, positions, notation).replace("x", separator))
+        words += _remark(game.remarks.get(ply, ""))
         positions.step(np.array([move.action]))
     return "\n".join((*header, "", *_wrapped([*words, "*"]), ""))
+
+
+def _remark(text: str) -> list[str]:
+    """The words of a comment; a leading ``$2`` or the like, PDN's marks of good and bad moves, stands before it."""
+    found = re.fullmatch(r"(\$[0-9]{1,3})? *(.*)", one_line(text).replace("{", "(").replace("}", ")"))
+    assert found is not None, "any line fits"
+    mark, comment = found.groups()
+    return ([mark] if mark else []) + ([*f"{{{comment}}}".split()] if comment else [])
 
 
 def _wrapped(words: list[str]) -> list[str]:

@@ -1,0 +1,285 @@
+"""What a player thinks of a position and its moves, and of the moves of a finished game."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from damas_env.notation import PdnGame, legal_moves, parse_fen
+from damas_env.notation.pdn import afresh
+from damas_env.position import COLORS, THREADS, Positions
+from damas_rl.play.lines import signed, spell_line
+from damas_rl.players import MctsPlayer, Player
+from damas_rl.tablebase import AT_ONCE, Tablebase, default_path, open_tablebase
+from damas_rl.tablebase.index import MOST_PIECES
+
+DECIDED = 0.5
+"""Value from which a position counts as won; in between it is open. Two men are worth 0.46."""
+
+_FALL = 0.3
+"""A move throws a result away if the value falls by so much as well, so that none does at the border of a result."""
+
+_RESULTS = ("loss", "draw", "win")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an endgame table says of a position.
+
+    Attributes:
+        result: 1 = won, 0 = drawn, -1 = lost for the side to move, by the board alone.
+        plies: to the end with best play, 0 in draws.
+    """
+
+    result: int
+    plies: int
+
+    def __str__(self) -> str:
+        if self.result == 0:
+            return "draw"
+        return f"{'win' if self.result > 0 else 'loss'} in {self.plies} plies"
+
+
+@dataclass(frozen=True)
+class MoveView:
+    """One move of a position, all for the side that plays it.
+
+    Attributes:
+        action: its index.
+        pdn: its spelling.
+        value: from -1 to 1.
+        line: how the player expects the game to go on, the move first.
+        prior, visits: of tree search; None for other players.
+        table: what an endgame table says, if it holds what the move leads to.
+    """
+
+    action: int
+    pdn: str
+    value: float
+    line: list[str]
+    prior: float | None = None
+    visits: int | None = None
+    table: Verdict | None = None
+
+
+@dataclass(frozen=True)
+class PositionView:
+    """A position.
+
+    Attributes:
+        value: for the side to move, from -1 to 1.
+        nodes: positions that were looked at.
+        line: principal variation; its first move is the player's choice.
+        moves: the best ones first.
+        table: what an endgame table says.
+    """
+
+    value: float
+    nodes: int
+    line: list[str]
+    moves: list[MoveView]
+    table: Verdict | None
+
+
+@dataclass(frozen=True)
+class PlyView:
+    """One ply of a game, values for the side that moved.
+
+    Attributes:
+        ply: from 1.
+        color: ``"W"`` or ``"B"``.
+        pdn: the move.
+        before, after: value of the position before the move and after it.
+        best: the line that the player would have gone for.
+        lost: ``"win"`` or ``"draw"`` if the move threw that away, else None.
+    """
+
+    ply: int
+    color: str
+    pdn: str
+    before: float
+    after: float
+    best: list[str]
+    lost: str | None
+
+    @property
+    def remark(self) -> str:
+        """The comment of an annotated game."""
+        values = f"{signed(self.before)} before, {signed(self.after)} after"
+        if self.lost is None:
+            return values
+        return f"$4 {values}: throws the {self.lost} away, better {' '.join(self.best[:5])}"
+
+
+def look_at(positions: Positions, player: Player, notation: str = "numeric") -> PositionView:
+    """Looks at a position (a batch of one that is not over) and each of its moves.
+
+    Tree search gives the values of the moves with its own. For other players each position that a move leads to is
+    searched, and the best move gives the value.
+    """
+    legal = legal_moves(positions)
+    children = positions.take(np.zeros(len(legal), dtype=int))
+    children.step(np.array([move.action for move in legal]))
+    table = _table_for(positions)
+    verdicts = [_verdict(table, children.take(np.array([number])), after=True) for number in range(len(legal))]
+    if isinstance(player, MctsPlayer):
+        choice, result = player.look(positions)
+        value, nodes, line = float(choice.values[0]), int(choice.nodes[0]), choice.pvs[0]
+        lines = [line if line[0] == move.action else [move.action] for move in legal]
+        values, visits = result.q[0].tolist(), result.visits[0].tolist()
+        priors = result.priors[0].tolist()
+        order = sorted(range(len(legal)), key=lambda number: (lines[number] is not line, -visits[number]))
+    else:
+        values, lines, nodes = _judge_moves(children, player)
+        lines = [[move.action, *line] for move, line in zip(legal, lines, strict=True)]
+        order = sorted(range(len(legal)), key=lambda number: -values[number])
+        value, line = values[order[0]], lines[order[0]]
+        priors = visits = [None] * len(legal)
+    views = [
+        MoveView(
+            action=legal[number].action,
+            pdn=spell_line(positions, lines[number][:1], notation)[0],
+            value=values[number] + 0.0,
+            line=spell_line(positions, lines[number], notation),
+            prior=priors[number],
+            visits=visits[number],
+            table=verdicts[number],
+        )
+        for number in order
+    ]
+    return PositionView(value + 0.0, nodes, spell_line(positions, line, notation), views, _verdict(table, positions))
+
+
+def _judge_moves(children: Positions, player: Player) -> tuple[list[float], list[list[int]], int]:
+    """Values of the moves that have led to some positions, how the games would go on, and positions looked at."""
+    values = -children.rewards().astype(np.float64)
+    lines: list[list[int]] = [[] for _ in range(len(children))]
+    going_on = np.flatnonzero(children.terminations == 0)
+    if not len(going_on):
+        return values.tolist(), lines, 0
+    replies = player.choose(children.take(going_on))
+    values[going_on] = -replies.values
+    for number, line, action in zip(going_on, replies.pvs, replies.actions, strict=True):
+        lines[number] = line or [int(action)]
+    return values.tolist(), lines, int(replies.nodes.sum())
+
+
+def _table_for(positions: Positions) -> Tablebase | None:
+    """The smallest endgame table at hand that holds a position; small ones are built when they are first needed."""
+    pieces, rules = int(np.bitwise_count(positions.boards).sum()), positions.rules
+    if pieces <= AT_ONCE:
+        return open_tablebase(rules, AT_ONCE)
+    sizes = [size for size in range(pieces, MOST_PIECES + 1) if default_path(rules, size).exists()]
+    return open_tablebase(rules, sizes[0]) if sizes else None
+
+
+def _verdict(table: Tablebase | None, positions: Positions, after: bool = False) -> Verdict | None:
+    """What a table says of a batch of one; ``after``: of the move that has led there."""
+    if table is None:
+        return None
+    if positions.lost[0]:
+        result, plies = -1, 0
+    else:
+        results, distances = table.look_up(positions)
+        result, plies = int(results[0]), int(distances[0])
+        if plies < 0:
+            return None
+    return Verdict(-result, plies + (result != 0)) if after else Verdict(result, plies)
+
+
+@dataclass
+class GameView:
+    """A game ply by ply, as far as it was looked at.
+
+    Attributes:
+        game: the game, its moves with remarks.
+        plies: one entry for each move.
+    """
+
+    game: PdnGame
+    plies: list[PlyView] = field(default_factory=list)
+
+
+def review(
+    game: PdnGame,
+    player: Player,
+    notation: str | None = None,
+    progress: Callable[[int], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> GameView:
+    """Looks at each position of a game with one search, and writes remarks on its moves.
+
+    Args:
+        game: as far as it is legal.
+        player: of the rules of the game.
+        notation: of the moves; None = that of the rule set.
+        progress: called with the number of plies that are done.
+        stop: asked between searches; True ends the review, and what is done is kept.
+    """
+    view = GameView(game)
+    rules = game.rules
+    walk, texts = _positions_of(game), notation or rules.notation
+    # Few at a time, so that a stop is soon heard; each thread has work to do.
+    values = np.zeros(len(walk))
+    lines: list[list[str]] = [[] for _ in walk]
+    for start in range(0, len(walk), THREADS):
+        if stop and stop():
+            break
+        part = range(start, min(start + THREADS, len(walk)))
+        _judge(walk, part, player, values, lines, texts)
+        for ply in range(max(start - 1, 0), part[-1]):
+            before, after = float(values[ply]), -float(values[ply + 1])
+            view.plies.append(_ply_view(walk[ply], game, ply, before, after, lines[ply], texts))
+        if progress:
+            progress(len(view.plies))
+    game.remarks = {ply.ply - 1: ply.remark for ply in view.plies}
+    return view
+
+
+def _positions_of(game: PdnGame) -> list[Positions]:
+    """The positions of a game, the last one included; a draw law that was passed over begins to count anew."""
+    boards, color = parse_fen(game.fen, game.rules)
+    positions = Positions.from_boards(game.rules, boards[None], np.array([color], dtype=np.int8))
+    walk = []
+    for move in game.moves:
+        positions = afresh(positions)
+        walk.append(positions.copy())
+        positions.step(np.array([move.action]))
+    return [*walk, positions]
+
+
+def _judge(
+    walk: list[Positions], part: range, player: Player, values: np.ndarray, lines: list[list[str]], notation: str
+) -> None:
+    """Values and lines of some positions of a game; one that is over has its result."""
+    open_ones = [number for number in part if not walk[number].terminations[0]]
+    for number in part:
+        values[number] = walk[number].rewards()[0]
+    if not open_ones:
+        return
+    choice = player.choose(_joined([walk[number] for number in open_ones]))
+    for row, number in enumerate(open_ones):
+        values[number] = choice.values[row]
+        lines[number] = spell_line(walk[number], choice.pvs[row] or [int(choice.actions[row])], notation)
+
+
+def _joined(parts: list[Positions]) -> Positions:
+    joined = Positions(parts[0].rules, len(parts))
+    for name in Positions.ARRAYS:
+        getattr(joined, name)[:] = np.concatenate([getattr(part, name) for part in parts])
+    return joined
+
+
+def _ply_view(
+    positions: Positions, game: PdnGame, ply: int, before: float, after: float, best: list[str], notation: str
+) -> PlyView:
+    pdn = spell_line(positions, [game.moves[ply].action], notation)[0]
+    lost = thrown_away(before, after) if positions.counts[0] > 1 and pdn != best[0] else None
+    color = COLORS[int(positions.colors[0])]
+    return PlyView(ply + 1, color, pdn, before + 0.0, after + 0.0, best, lost)
+
+
+def thrown_away(before: float, after: float) -> str | None:
+    """The result, "win" or "draw", that a move throws away by the values before and after it."""
+    held, kept = (int(value >= DECIDED) - int(value <= -DECIDED) for value in (before, after))
+    return _RESULTS[held + 1] if kept < held and before - after >= _FALL else None
