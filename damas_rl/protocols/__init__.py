@@ -1,1 +1,1 @@
-"""Talking to other draughts programs: the Hub protocol in both directions."""
+"""Talking to other draughts programs: the Hub protocol in both directions, and DXP."""
