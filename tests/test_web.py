@@ -18,12 +18,13 @@ from starlette.websockets import WebSocketDisconnect
 
 from damas_env.game import Game
 from damas_env.notation import read_pdn
+from damas_env.position import Positions
 from damas_rl.cli import main
 from damas_rl.play.web import levels
 from damas_rl.play.web.app import make_app
 from damas_rl.play.web.clocks import Clock, TimeControl
-from damas_rl.play.web.levels import LEVELS, Levels
-from damas_rl.play.web.store import Store
+from damas_rl.play.web.levels import LEVELS, Levels, make_level
+from damas_rl.play.web.store import Store, StoreError
 
 ORIGIN = "http://localhost"
 BOTH = {"W": "person", "B": "person"}
@@ -178,6 +179,8 @@ def test_two_browsers(server):
     assert state(server, black)["role"] == "B"
     assert state(server, black)["invite"] == white
     legal = state(server, white)["legal"]
+    assert "no hints" in act(server, white, "hint", 400)["error"]
+    assert "Only machines" in act(server, white, "pause", 400)["error"]
     assert "not your turn" in act(server, black, "move", 400, action=legal[0]["action"])["error"]
     play(server, white, "22-18")
     assert act(server, white, "draw")["state"]["offer"] == {"kind": "draw", "by": "W"}
@@ -210,6 +213,25 @@ def test_games_survive_a_restart(place):
             assert before["ply"] == number
             play(server, key, before["legal"][0]["numeric"])
     assert place.stat().st_mode & 0o077 == 0
+
+
+def test_two_servers_do_not_share_a_file(place):
+    store = Store(place)
+    with pytest.raises(StoreError, match="locked"):
+        Store(place)
+    store.close()
+    Store(place).close()
+
+
+def test_a_careless_player_slips_as_often_as_it_says():
+    positions = Positions.initial("cbd", 4000)
+    club = next(level for level in LEVELS if level.id == "club")
+    choice = make_level(replace(club, spec="alphabeta:depth=1", slips=0.25), positions.rules, 1).choose(positions)
+    best = make_level(replace(club, spec="alphabeta:depth=1"), positions.rules, 1).choose(positions)
+    legal = [set(row[:count].tolist()) for row, count in zip(positions.actions, positions.counts, strict=True)]
+    assert all(action in moves for action, moves in zip(choice.actions.tolist(), legal, strict=True))
+    share = (choice.actions != best.actions).mean()
+    assert share == pytest.approx(0.25 * 6 / 7, abs=0.03)
 
 
 def test_a_clock_in_byo_yomi():
@@ -280,7 +302,8 @@ def test_analysis_grows_and_stops(server):
         second = live.receive_json()["analysis"]
         assert 0 < first["simulations"] < second["simulations"]
         assert sum(row["prior"] for row in second["moves"]) == pytest.approx(1, abs=0.05)
-        assert second["moves"][0]["algebraic"] == second["line"]["algebraic"][0]
+        assert second["moves"][0]["algebraic"] == second["line"][0]["algebraic"]
+        assert second["table"] is None
         live.send_json({"analyse": None})
         live.send_json({"analyse": 7})
         with pytest.raises(WebSocketDisconnect):

@@ -113,7 +113,7 @@ def test_a_whole_game_with_a_promotion_to_the_last_piece(visit):
     says(page, "#status", "you must capture")
     api.expect(page.locator(".must")).to_have_count(1)
     tap(page, 1, 28)
-    says(page, "#status", "White wins Black has no piece left.")
+    says(page, "#status", "White wins. Black has no piece left.")
     api.expect(page.locator(".piece")).to_have_count(1)
     page.get_by_role("button", name="Undo").click()
     says(page, "#status", "White to move")
@@ -229,6 +229,11 @@ def test_analysis(visit):
     page.get_by_role("button", name="Analyse").click()
     api.expect(page.locator("#candidates tbody tr")).to_have_count(6, timeout=PATIENCE)
     assert page.locator(".arrow.idea").count() >= 1
+    page.locator(".line button").nth(1).click()
+    says(page, "#status", "A position of the expected line")
+    api.expect(page.locator(".arrow")).to_have_count(0)
+    page.locator("#last").click()
+    says(page, "#status", "White to move")
     page.get_by_role("button", name="Analyse").click()
     api.expect(page.locator("#analysis")).to_be_hidden()
     assert page.locator(".arrow").count() == 0

@@ -6,13 +6,15 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
+
 from damas_env.notation import legal_moves
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
-from damas_rl.play.lines import spell_line
 from damas_rl.play.web.rooms import Room
 from damas_rl.play.web.table import RequestError
-from damas_rl.play.web.view import moves_view
+from damas_rl.play.web.view import move_view, moves_view
+from damas_rl.tablebase import AT_ONCE, Tablebase, default_path, open_tablebase
 
 NETWORK = "small"
 """The network that judges, of those that ship."""
@@ -31,6 +33,7 @@ class Analyst:
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
         self._idle: dict[str, list[Any]] = {}
+        self._tables: dict[str, Tablebase] = {}
         self._lock = threading.Lock()
         self._evaluator: Any = None
 
@@ -70,7 +73,28 @@ class Analyst:
             "value": float(result.value[0]) * sign,
             "proven": bool(result.proven[0]),
             "moves": rows[:8],
-            "line": {name: spell_line(positions, line, name) for name in ("numeric", "algebraic")},
+            "line": _line(positions, line),
+            "table": self._table_says(positions),
+        }
+
+    def _table_says(self, positions: Positions) -> dict[str, Any] | None:
+        """The verdict of the endgame table: who wins, in how many plies; ``sure`` if no draw law can come before it.
+
+        None where there are too many pieces, or no table that is ready.
+        """
+        if np.bitwise_count(positions.boards).sum() > AT_ONCE or not default_path(positions.rules, AT_ONCE).exists():
+            return None
+        with self._lock:
+            if positions.rules.name not in self._tables:
+                self._tables[positions.rules.name] = open_tablebase(positions.rules, AT_ONCE)
+        found = self._tables[positions.rules.name].judge(positions)
+        if found.distance[0] < 0:
+            return None
+        result = int(found.result[0]) * (1 if positions.colors[0] == 0 else -1)
+        return {
+            "result": {1: "win", 0: "draw", -1: "loss"}[result],
+            "plies": int(found.distance[0]),
+            "sure": bool(found.proof[0]),
         }
 
     def _take(self, rules: RuleSet) -> Any:
@@ -88,6 +112,16 @@ class Analyst:
             if idle:
                 return idle.pop()
         return Search(rules, self._evaluator, SearchConfig(leaves_per_tree=4), 1, _STEPS[-1])
+
+
+def _line(positions: Positions, actions: list[int]) -> list[dict[str, Any]]:
+    """The moves of a continuation, so that the page can play them."""
+    line, views = positions.copy(), []
+    for action in actions:
+        move = next(move for move in legal_moves(line) if move.action == action)
+        views.append(move_view(move, line))
+        line.step(np.array([action]))
+    return views
 
 
 class AnalysisSession:

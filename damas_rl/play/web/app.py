@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import sqlite3
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -19,7 +20,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from damas_env.presets import RULE_SETS
 from damas_rl.play.web.analysis import AnalysisSession, Analyst
 from damas_rl.play.web.guard import Guard, TooLargeError
-from damas_rl.play.web.levels import ADVISER, Levels
+from damas_rl.play.web.levels import Levels
 from damas_rl.play.web.requests import read_action, read_new_game, read_object
 from damas_rl.play.web.rooms import Room, Rooms
 from damas_rl.play.web.store import Store
@@ -77,7 +78,16 @@ async def _too_large(request: Request, error: TooLargeError) -> Response:
     return JSONResponse({"error": "The request is too large."}, 413, {"connection": "close"})
 
 
-_FAULTS: dict[Any, Any] = {HTTPException: _http_error, ValueError: _bad_request, TooLargeError: _too_large}
+async def _not_kept(request: Request, error: sqlite3.Error) -> Response:
+    return JSONResponse({"error": f"The games cannot be kept: {error}."}, 503)
+
+
+_FAULTS: dict[Any, Any] = {
+    HTTPException: _http_error,
+    ValueError: _bad_request,
+    TooLargeError: _too_large,
+    sqlite3.Error: _not_kept,
+}
 
 
 async def _body(request: Request) -> dict[str, Any]:
@@ -102,7 +112,7 @@ async def _setup(request: Request) -> Response:
         {
             "levels": [level.id for level in rooms.levels.all.values()],
             "specs": {level.id: level.spec for level in rooms.levels.all.values()},
-            "adviser": ADVISER,
+            "elos": {level.id: level.elo for level in rooms.levels.all.values()},
             "rules": [{"name": rules.name, "title": rules.title, "size": rules.size} for rules in RULE_SETS.values()],
         }
     )

@@ -22,25 +22,70 @@ class Level:
         spec: the player.
         slips: share of its moves that are drawn at random, so that beginners find something to take.
         elsewhere: the player under rules that ``spec`` cannot play, "" = none.
+        elo: measured under the rules ``cbd`` (benchmarks/levels.py) on a scale where the beginner has 800; None = not
+            measured.
     """
 
     id: str
     spec: str
     slips: float = 0.0
     elsewhere: str = ""
+    elo: int | None = None
 
 
 LEVELS = (
-    Level("beginner", "alphabeta:depth=1", slips=0.5),
-    Level("casual", "alphabeta:depth=1", slips=0.15),
-    Level("club", "alphabeta:depth=3"),
-    Level("strong", "alphabeta:depth=7"),
+    Level("beginner", "alphabeta:depth=1", slips=0.5, elo=800),
+    Level("casual", "alphabeta:depth=1", slips=0.15, elo=1115),
+    Level("amateur", "alphabeta:depth=2", slips=0.05, elo=1365),
+    Level("club", "alphabeta:depth=4", elo=1725),
+    Level("strong", "alphabeta:depth=7", elo=2095),
     Level("network", "mcts:net=small,ms=1000", elsewhere="mcts:net=small,ms=1000,transfer=true"),
     Level("full", "alphabeta:ms=1000,eval=cbd,tables=4", elsewhere="alphabeta:ms=1000"),
 )
 
 ADVISER = "full"
 """The level that gives hints."""
+
+
+class Careless(Player):
+    """A player that plays a share of its moves at random; what it expects is its own judgement all the same.
+
+    Args:
+        player: whose other moves it plays.
+        slips: the share.
+        seed: of the slips.
+    """
+
+    def __init__(self, player: Player, slips: float, seed: int) -> None:
+        self.name = f"{player.name}, {slips:.0%} at random"
+        self._player, self._slips = player, slips
+        self._rng = np.random.default_rng(seed)
+
+    def choose(self, positions: Positions) -> Choice:
+        """See :class:`~damas_rl.players.Player`."""
+        choice = self._player.choose(positions)
+        slip = self._rng.random(len(positions)) < self._slips
+        actions = np.where(slip, positions.sample_legal(self._rng), choice.actions).astype(np.int16)
+        pvs = [
+            [action] if slipped else pv
+            for slipped, action, pv in zip(slip.tolist(), actions.tolist(), choice.pvs, strict=True)
+        ]
+        return Choice(actions, choice.values, choice.nodes, pvs)
+
+
+def make_level(level: Level, rules: RuleSet, seed: int) -> Player:
+    """The player of a level.
+
+    Raises:
+        ValueError: it cannot play by these rules.
+    """
+    try:
+        player = make_player(level.spec, rules, seed)
+    except ValueError:
+        if not level.elsewhere:
+            raise
+        player = make_player(level.elsewhere, rules, seed)
+    return Careless(player, level.slips, seed) if level.slips else player
 
 
 class Levels:
@@ -62,7 +107,6 @@ class Levels:
             extra.append(Level(spec, spec))
         self.all = {level.id: level for level in (*LEVELS, *extra)}
         self._seeds = np.random.SeedSequence()
-        self._rng = np.random.default_rng(self._seeds.spawn(1)[0])
         self._idle: dict[tuple[str, str], list[Player]] = {}
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="damas-web")
@@ -84,20 +128,8 @@ class Levels:
         """Makes the level that gives hints ready for the usual rules, which takes a while on a new machine."""
         self.why_not(ADVISER, get_rules(DEFAULT_RULES))
 
-    def choose(self, level: str, positions: Positions, careful: bool = False) -> Choice:
-        """What a level plays in a position, a batch of one. Takes as long as the player takes.
-
-        Args:
-            level: its id.
-            positions: a game that goes on.
-            careful: without slips, as for a judgement.
-        """
-        slips = 0.0 if careful else self.all[level].slips
-        with self._lock:
-            slip = self._rng.random() < slips
-            action = positions.sample_legal(self._rng)
-        if slip or (positions.counts[0] == 1 and not careful):
-            return Choice(action, np.zeros(1, np.float32), np.zeros(1, np.int64), [[int(action[0])]])
+    def choose(self, level: str, positions: Positions) -> Choice:
+        """What a level plays in a position, a batch of one that goes on. Takes as long as the player takes."""
         player = self._take(level, positions.rules)
         try:
             return player.choose(positions)
@@ -114,14 +146,10 @@ class Levels:
             if idle:
                 return idle.pop()
             seed = int(self._seeds.spawn(1)[0].generate_state(1)[0])
-        chosen = self.all[level]
-        try:
-            return make_player(chosen.spec, rules, seed)
-        except ValueError:
-            if not chosen.elsewhere:
-                raise
-            return make_player(chosen.elsewhere, rules, seed)
+        return make_level(self.all[level], rules, seed)
 
     def _keep(self, level: str, rules: RuleSet, player: Player) -> None:
         with self._lock:
-            self._idle.setdefault((level, rules.name), []).append(player)
+            idle = self._idle.setdefault((level, rules.name), [])
+            if len(idle) < THREADS:
+                idle.append(player)

@@ -180,6 +180,8 @@ class Rooms:
                 keys = self._add(table.rematch())
                 table.successor = self._store.find(next(iter(keys.values())))[0]  # type: ignore[index]
         elif action == "pause":
+            if set(table.seats.values()) == {PERSON}:
+                raise RequestError("Only machines can be paused.")
             table.paused = not table.paused
         else:
             raise RequestError(f"There is nothing called {action!r} to do.")
@@ -198,10 +200,12 @@ class Rooms:
         table, turn = room.table, room.turn
         if table.outcome():
             raise RequestError("The game is over, there is nothing to advise.")
+        if table.remote:
+            raise RequestError("There are no hints while two persons play.")
         if table.seats[table.game.color] != PERSON or role not in ("all", table.game.color):
             raise RequestError("It is not your turn.")
         positions = table.game.positions.copy()
-        choice = await self._choose(ADVISER, positions, careful=True)
+        choice = await self._choose(ADVISER, positions)
         if room.turn != turn:
             raise RequestError("The position has changed meanwhile.")
         move = _chosen(table, choice)
@@ -229,7 +233,7 @@ class Rooms:
             return {}
         if table.game.color != side:
             raise RequestError("Offer a draw when it is your turn.")
-        choice = await self._choose(machine, table.game.positions.copy(), careful=True)
+        choice = await self._choose(machine, table.game.positions.copy())
         if room.turn != turn:
             raise RequestError("The position has changed meanwhile.")
         if float(choice.values[0]) < -_LEVEL:  # the value for the person, who is to move
@@ -238,9 +242,9 @@ class Rooms:
         self._changed(room)
         return {}
 
-    async def _choose(self, level: str, positions: Any, careful: bool = False) -> Choice:
+    async def _choose(self, level: str, positions: Any) -> Choice:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self.levels.pool, self.levels.choose, level, positions, careful)
+        return await loop.run_in_executor(self.levels.pool, self.levels.choose, level, positions)
 
     def watch(self, room: Room, role: str, news: News) -> None:
         """Sends news of a game from now on; machines play on while somebody watches."""

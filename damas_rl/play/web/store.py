@@ -35,7 +35,8 @@ class Store:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-            self._connection = sqlite3.connect(path, check_same_thread=False)
+            self._connection = sqlite3.connect(path, timeout=1.0, check_same_thread=False)
+            self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")  # a second server would not see our changes
             self._connection.execute("PRAGMA foreign_keys = ON")
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.executescript(_SCHEMA)

@@ -45,6 +45,12 @@ def moves_view(legal: list[Move], positions: Positions) -> list[dict[str, Any]]:
     ]
 
 
+def move_view(move: Move, positions: Positions) -> dict[str, Any]:
+    """One legal move of a position, as :func:`moves_view` has it."""
+    alike = [other for other in legal_moves(positions) if (other.frm, other.to) == (move.frm, move.to)]
+    return moves_view(alike, positions)[alike.index(move)]
+
+
 def _path(move: Move, pieces: dict[int, str], rules: RuleSet) -> list[int]:
     """The squares where the piece stands one after the other, from the first to the last."""
     if len(move.captures) < 2:
@@ -73,8 +79,7 @@ class History:
         del self._moves[shared:], self.positions[shared + 1 :]
         for move in game.moves[shared:]:
             before = self.positions[-1]
-            alike = [other for other in legal_moves(before) if (other.frm, other.to) == (move.frm, move.to)]
-            self._moves.append((move, moves_view(alike, before)[alike.index(move)]))
+            self._moves.append((move, move_view(move, before)))
             after = before.copy()
             after.step(np.array([move.action]))
             self.positions.append(after)

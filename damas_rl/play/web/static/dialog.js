@@ -22,7 +22,8 @@ export function askForGame(setup, position = "") {
   const dialog = byId("dialog");
   const wishes = {mode: "machine", level: "casual", white: "network", black: "full", color: "W", rules: "cbd", clock: "0",
     ...JSON.parse(localStorage.getItem(KEPT) ?? "{}")};
-  const levels = setup.levels.map(level => [level, t.levels[level] ?? level]);
+  const elo = level => (setup.elos[level] ? ` (Elo ${setup.elos[level]})` : "");
+  const levels = setup.levels.map(level => [level, (t.levels[level] ?? level) + elo(level)]);
   const about = el("p", {className: "about", id: "about-level"});
   const problem = el("p", {className: "problem", role: "alert"});
   const text = el("textarea", {name: "position", rows: 2, value: position, placeholder: t.optional, spellcheck: false});

@@ -16,6 +16,7 @@ let state = null;
 let shown = null; // plies on the board, null = the current position
 let turned = false;
 let analysing = false;
+let inLine = false; // the board shows a position of the expected line
 let found = null;
 let queue = Promise.resolve();
 
@@ -49,7 +50,7 @@ function gone() {
 function onNews(news) {
   if (news.analysis) {
     found = news.analysis;
-    if (state && found.ply === plies()) drawAnalysis();
+    if (state && found.ply === plies() && !inLine) drawAnalysis();
     return;
   }
   say("");
@@ -95,6 +96,7 @@ function piecesAt(ply) {
 
 function draw() {
   const current = shown === null;
+  inLine = false;
   const pieces = piecesAt(plies());
   board.show(pieces, {
     legal: current && mayMove(state) ? state.legal : [],
@@ -118,7 +120,7 @@ function drawButtons() {
   const over = Boolean(state.outcome);
   const visible = {
     undo: person, hint: person && !over && !state.remote, draw: person && !over && state.agreement,
-    resign: person && !over, pause: !person && !over, rematch: over, analyse: !state.remote || over, turn: true,
+    resign: person && !over, pause: (!person || state.paused) && !over, rematch: over, analyse: !state.remote || over, turn: true,
   };
   for (const [id, wanted] of Object.entries(visible)) byId(id).hidden = !wanted;
   byId("undo").disabled = !state.ply && !over;
@@ -229,7 +231,17 @@ function drawAnalysis() {
   if (!analysing) return showAnalysis(null, board.notation, null, {arrows: () => {}});
   const legal = new Map(state.legal.map(move => [move.action, move]));
   const pathOf = row => shown === null && legal.has(row.action) ? legal.get(row.action).path : [row.from, row.to];
-  showAnalysis(found, board.notation, pathOf, board);
+  showAnalysis(found, board.notation, pathOf, board, showLine);
+}
+
+/** Shows the position after so many moves of the expected line. */
+function showLine(count) {
+  const moves = found.line.slice(0, count);
+  inLine = true;
+  board.show(moves.reduce(afterMove, piecesAt(plies())), {last: moves.at(-1)});
+  board.arrows([]);
+  byId("status").textContent = t.inLine;
+  byId("last").disabled = false;
 }
 
 async function newGame(position = "") {
@@ -251,7 +263,9 @@ async function download() {
 }
 
 function drawWords() {
-  byId("notation").textContent = board.notation === "numeric" ? t.numbers : t.names;
+  byId("notation").textContent = board.notation === "numeric" ? `1–${state?.board.squares.length ?? 32}` : "a1";
+  byId("notation").title = t.squares;
+  byId("notation").setAttribute("aria-label", `${t.squares}: ${byId("notation").textContent}`);
   byId("language").textContent = t.language;
   byId("language").lang = t.otherLanguage;
   for (const id of ["first", "back", "forth", "last"]) {

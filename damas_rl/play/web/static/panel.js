@@ -32,7 +32,7 @@ function endingText(state) {
   const why = t.ends[termination](t[OTHER[winner]] ?? "");
   if (!winner) return `${termination === "PLY_CAP" ? t.stopped : t.drawn}: ${why}.`;
   const own = ownSide(state);
-  const result = own ? (own === winner ? t.youWin : t.youLose) : t.wins(t[winner]);
+  const result = own ? (own === winner ? t.youWin : t.youLose) : `${t.wins(t[winner])}.`;
   return `${result} ${why[0].toUpperCase()}${why.slice(1)}.`;
 }
 
@@ -109,7 +109,7 @@ export function showMoves(state, notation, shown, onChoose) {
     if (ply + 1 === shown) button.setAttribute("aria-current", "step");
     items.at(-1).append(button);
   }
-  list.replaceChildren(...items.length ? items : [el("p", {className: "about"}, t.noMoves)]);
+  list.replaceChildren(...items.length ? items : [el("li", {className: "about"}, t.noMoves)]);
   const current = list.querySelector("[aria-current]");
   if (current) list.scrollTop = Math.max(0, current.offsetTop - list.offsetTop - list.clientHeight / 2);
   else if (!shown) list.scrollTop = 0;
