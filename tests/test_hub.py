@@ -2,6 +2,8 @@
 
 import fnmatch
 import queue
+import random
+import re
 import subprocess
 import sys
 import threading
@@ -253,6 +255,23 @@ def test_errors_have_the_form_of_the_protocol(lines: list[str], message: str) ->
     assert command == "error" and message in arguments["message"]
     assert engine.read() == "pong"
     engine.end()
+
+
+def test_damaged_lines_are_answered_in_the_form_of_the_protocol() -> None:
+    session = (DATA / "hub_session.txt").read_text().splitlines()
+    lines = [line[2:] for line in session if re.match("> (hub|init|new-game|pos|set-param|level d|ping)", line)]
+    rng, answers = random.Random(1), list[str]()
+
+    def damaged(line: str) -> str:
+        for _ in range(rng.choice((0, 1, 2, 5))):
+            place = rng.randrange(len(line) + 1)
+            line = line[:place] + rng.choice('abWBew="-x 09\t\0é\u2028') + line[place + rng.randrange(2) :]
+        return line
+
+    HubServer(CBD, "alphabeta:depth=2", 0, answers.append).run(damaged(rng.choice(lines)) for _ in range(2000))
+    assert answers.count("pong") > 50
+    for answer in answers:
+        assert parse_line(answer)[0] in ("id", "param", "wait", "ready", "pong", "error") and answer.isprintable()
 
 
 def test_level_of_an_earlier_position_is_forgotten(engine: Engine) -> None:

@@ -118,15 +118,14 @@ def _games(arguments: argparse.Namespace) -> None:
     games = read_pdn(decode(read_bytes(arguments.what)), rules)
     if not games:
         raise CommandError(f"{arguments.what!r} holds no PDN game (a FEN begins with W: or B:)")
-    players: dict[str, Player] = {}
+    # All of them before the first game, so that none is refused when hours of work are done.
+    players = {name: _player(arguments, rules) for name, rules in {g.rules.name: g.rules for g in games}.items()}
     views: list[GameView] = []
     total = sum(len(game.moves) for game in games)
     with stop_on_interrupt() as stop, progress_bar(arguments.json, "plies") as progress:
         for game in games:
             if stop():
                 break
-            if game.rules.name not in players:
-                players[game.rules.name] = _player(arguments, game.rules)
             player = players[game.rules.name]
             done = sum(len(view.plies) for view in views)
 

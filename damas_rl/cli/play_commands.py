@@ -34,8 +34,8 @@ if TYPE_CHECKING:  # both load torch or kernels, which most commands do without
     from damas_rl.elo import Sprt
 
 _SPEC = (
-    "player, such as random, alphabeta:depth=6, alphabeta:ms=100, mcts:net=RUN,sims=200, mcts:net=RUN,ms=100 or "
-    "policy:net=RUN"
+    "player, such as random, alphabeta:depth=6, alphabeta:ms=100, mcts:net=RUN,sims=200, mcts:net=RUN,ms=100, "
+    "policy:net=RUN or hub:PROGRAM,ms=100"
 )
 
 
