@@ -101,7 +101,7 @@ def test_lines_are_read_and_written() -> None:
             parse_line(text)
 
 
-@pytest.mark.parametrize("rules", ["cbd", "russian", "international", "spanish", "thai"])
+@pytest.mark.parametrize("rules", ["cbd", "russian", "international", "spanish"])
 def test_positions_and_moves_there_and_back(rules: str) -> None:
     rng = np.random.default_rng(3)
     positions = Positions.initial(rules, 40)
@@ -220,14 +220,9 @@ def test_the_end_of_the_input_ends_a_search_with_its_move() -> None:
     assert [engine.read(1).split()[0] for _ in range(2)] == ["info", "done"]
 
 
-def test_parameters_choose_game_and_player() -> None:
-    engine = Engine(spec=None)
-    engine.send("hub")
-    assert 'value="alphabeta:ms=1000,eval=cbd,tables=4"' in engine.until("param name=player")
-    assert engine.read() == "wait"
-    engine.send("set-param name=variant value=russian", "set-param name=player value=alphabeta", "init")
-    assert "needs a limit" in engine.read()
-    engine.send("set-param name=player value=random", "init")
+def test_the_variant_chooses_the_game() -> None:
+    engine = Engine("random")
+    engine.send("set-param name=variant value=russian", "init")
     assert engine.read() == "ready"
     # A man that is crowned within a capture goes on as a king: Russian only.
     engine.send(f"pos pos=Weeeeebbewe{'e' * 9}b{'e' * 12} moves=9x16x6x7", "go think")
@@ -240,7 +235,6 @@ def test_parameters_choose_game_and_player() -> None:
     [
         (["set-param name=variant value=chess"], "the variant 'chess' is not known here; known: brazilian"),
         (["set-param name=book value=true"], "there is no parameter 'book'"),
-        (["set-param name=player value=mcts:net=/no/such/file", "init"], "/no/such/file"),
         (["go think"], "init comes before go"),
         (["level depth=0"], "depth='0' is not a whole number from 1 up"),
         (["level depth=x"], "is not a whole number"),
@@ -272,6 +266,15 @@ def test_damaged_lines_are_answered_in_the_form_of_the_protocol() -> None:
     assert answers.count("pong") > 50
     for answer in answers:
         assert parse_line(answer)[0] in ("id", "param", "wait", "ready", "pong", "error") and answer.isprintable()
+
+
+@pytest.mark.parametrize("spec", ["mcts:net=/no/such/file", "alphabeta:depth=2,eval=/no/such/file"])
+def test_a_player_that_cannot_be_made_is_an_error_at_init(spec: str) -> None:
+    engine = Engine(spec)
+    engine.send("init", f"pos pos={START}", "go think")
+    assert "/no/such/file" in engine.until("error")
+    assert "init comes before go" in engine.read()
+    engine.end()
 
 
 def test_level_of_an_earlier_position_is_forgotten(engine: Engine) -> None:

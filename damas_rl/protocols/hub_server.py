@@ -67,7 +67,7 @@ class HubServer:
 
     Args:
         rules: rule set that the ``variant`` offered first stands for.
-        spec: of the player, None = the strongest that ships; the parameter ``player`` names another one.
+        spec: of the player, None = the strongest that ships for the variant.
         seed: of its random choices.
         send: writes a line to the other program; called from two threads.
     """
@@ -122,7 +122,6 @@ class HubServer:
         variants = " ".join(self._variants)
         variant = {"name": "variant", "value": variant_of(self._rules), "type": "enum", "values": variants}
         self._send(format_line("param", variant))
-        self._send(format_line("param", {"name": "player", "value": self._chosen_spec(), "type": "string"}))
         self._send("wait")
 
     def _set_parameter(self, arguments: dict[str, str]) -> None:
@@ -133,20 +132,15 @@ class HubServer:
             if value not in self._variants:
                 raise HubError(f"the variant {quoted(value)} is not known here; known: {', '.join(self._variants)}")
             self._rules = self._variants[value]
-        elif name == "player":
-            self._spec = value
         else:
-            raise HubError(f"there is no parameter {quoted(name or '')}; there are variant and player")
+            raise HubError(f"there is no parameter {quoted(name or '')}; there is variant")
 
     def _init(self, arguments: dict[str, str]) -> None:
         if not self._player:
-            self._player = make_player(self._chosen_spec(), self._rules, self._seed)
+            self._player = make_player(self._spec or strong_spec(self._rules, _DEFAULT_MS), self._rules, self._seed)
             # Kernels are compiled now, and not in the time of the first move.
             self._player.for_search(Limits(depth=1, nodes=1)).choose(Positions.initial(self._rules))
         self._send("ready")
-
-    def _chosen_spec(self) -> str:
-        return self._spec or strong_spec(self._rules, _DEFAULT_MS)
 
     def _refuse_in_search(self, command: str) -> None:
         if self._search and self._search.running:
