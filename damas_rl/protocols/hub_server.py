@@ -237,7 +237,7 @@ def _report(choice: Choice, positions: Positions, seconds: float) -> list[str]:
         "score": f"{round(men_of_value(float(choice.values[0])), 2) + 0.0:.2f}",
         "nodes": str(nodes),
         "time": f"{seconds:.3f}",
-        "nps": f"{nodes / max(seconds, 1e-6) / 1e6:.3f}",
+        "nps": f"{nodes / max(seconds, 1e-6) / 1e6:.6f}",
         "pv": " ".join(line),
     }
     done = {"move": line[0], **({"ponder": line[1]} if len(line) > 1 else {})}
