@@ -215,6 +215,30 @@ def test_games_survive_a_restart(place):
     assert place.stat().st_mode & 0o077 == 0
 
 
+def test_only_games_without_help_change_the_rating(server):
+    def ended(**wanted):
+        key = create(server, seats={"W": "person", "B": "beginner"}, **wanted)
+        act(server, key, "resign")
+        return key, state(server, key)["rating"]
+
+    key, rating = ended()
+    lost = round(32 * 10 ** (400 / 400) / (1 + 10 ** (400 / 400)))  # 1200 against 800
+    assert rating == {"value": 1200 - lost, "games": 1, "gain": -lost}
+    act(server, key, "undo")
+    assert act(server, key, "resign")["state"]["rating"] == rating  # counted once
+    for wanted in ({"position": "W:W22:B1"}, {"position": "1. c3-d4 b6-a5"}, {"rules": "dogames"}):
+        assert ended(**wanted)[1] == {**rating, "gain": None}
+    for helped in ("hint", "undo"):
+        key = create(server, seats={"W": "person", "B": "beginner"})
+        play(server, key, "22-18")
+        until(server, key, lambda now: now["ply"] == 2)
+        act(server, key, helped)
+        assert act(server, key, "resign")["state"]["rating"]["games"] == 1
+    key = create(server, seats={"W": "person", "B": "full"})  # its strength has not been measured
+    assert act(server, key, "resign")["state"]["rating"]["games"] == 1
+    assert act(server, create(server), "resign")["state"]["rating"]["games"] == 1
+
+
 def test_two_servers_do_not_share_a_file(place):
     store = Store(place)
     with pytest.raises(StoreError, match="locked"):
@@ -309,6 +333,17 @@ def test_analysis_grows_and_stops(server):
         with pytest.raises(WebSocketDisconnect):
             while True:
                 live.receive_json()
+
+
+def test_the_graph_of_a_game(server):
+    key = create(server, position="1. c3-d4 b6-c5 2. d4xb6 a7xc5 *")
+    with connect(server) as live:
+        live.send_json({"key": key})
+        assert live.receive_json()["state"]["ply"] == 4
+        live.send_json({"review": True})
+        points = [live.receive_json()["point"] for _ in range(5)]
+        assert [point["ply"] for point in points] == list(range(5))
+        assert all(-1 <= point["value"] <= 1 for point in points)
 
 
 def test_no_analysis_while_two_people_play(server):

@@ -239,6 +239,15 @@ def test_analysis(visit):
     assert page.locator(".arrow").count() == 0
 
 
+def test_the_graph_marks_what_was_thrown_away(visit):
+    page = visit(seats=BOTH, position='[FEN "W:WK29:B10"]\n1. a1-e5 d6xf4 *')
+    page.get_by_role("button", name="Analyse").click()
+    page.locator("#review").click()
+    api.expect(page.locator("#graph .wrong")).to_have_count(1, timeout=PATIENCE)
+    says(page, "#graph", "1 move threw much away")
+    says(page, "#moves", "?")
+
+
 def test_a_game_is_saved(visit):
     page = visit(seats=BOTH)
     tap(page, 22, 18)

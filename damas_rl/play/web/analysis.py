@@ -12,7 +12,7 @@ from damas_env.notation import legal_moves
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
 from damas_rl.play.web.rooms import Room
-from damas_rl.play.web.table import RequestError
+from damas_rl.play.web.table import RequestError, Table
 from damas_rl.play.web.view import move_view, moves_view
 from damas_rl.tablebase import AT_ONCE, Tablebase, default_path, open_tablebase
 
@@ -124,8 +124,12 @@ def _line(positions: Positions, actions: list[int]) -> list[dict[str, Any]]:
     return views
 
 
+_REVIEW = 256
+"""Simulations for each position of a whole game."""
+
+
 class AnalysisSession:
-    """The analysis of one connection: one position at a time, until another is asked for.
+    """The analysis of one connection: one position or one whole game at a time, until something else is asked for.
 
     Args:
         analyst: who searches.
@@ -139,24 +143,58 @@ class AnalysisSession:
         self._analyst, self._room, self._role, self._send = analyst, room, role, send
         self._task: asyncio.Task[None] | None = None
 
-    async def look_at(self, ply: int | None) -> None:
+    def look_at(self, ply: int | None) -> None:
         """Analyses the position after ``ply`` plies; None = no more.
 
         Raises:
             RequestError: there is no such position.
         """
-        if self._task:
-            self._task.cancel()
-            self._task = None
+        self._stop()
         if ply is None:
             return
-        table = self._room.table
-        if table.remote and not table.outcome():
-            raise RequestError("There is no analysis while two persons play.")
+        table = self._table()
         if not 0 <= ply <= table.game.ply:
             raise RequestError("The game has no such ply.")
         positions = self._room.position(ply).copy()
         self._task = asyncio.ensure_future(self._run(ply, positions))
+
+    def review(self) -> None:
+        """Judges every position of the game, for its graph.
+
+        Raises:
+            RequestError: not now.
+        """
+        self._stop()
+        table = self._table()
+        game = [self._room.position(ply).copy() for ply in range(table.game.ply + 1)]
+        self._task = asyncio.ensure_future(self._judge(game))
+
+    def _stop(self) -> None:
+        if self._task:
+            self._task.cancel()
+            self._task = None
+
+    def _table(self) -> Table:
+        """The table, if it may be analysed now."""
+        table = self._room.table
+        if table.remote and not table.outcome():
+            raise RequestError("There is no analysis while two persons play.")
+        table.aided |= table.outcome() is None
+        return table
+
+    async def _judge(self, game: list[Positions]) -> None:
+        try:
+            for ply, positions in enumerate(game):
+                outcome = positions.outcome()
+                if outcome:
+                    value = {"W": 1.0, "B": -1.0}.get(outcome.winner or "", 0.0)
+                else:
+                    value = (await self._analyst.look(positions, _REVIEW))["value"]
+                await self._send({"point": {"ply": ply, "value": value}})
+        except ValueError as error:
+            await self._send({"analysis": {"ply": len(game) - 1, "error": str(error)}})
+        except RuntimeError:  # the connection is gone
+            pass
 
     async def _run(self, ply: int, positions: Positions) -> None:
         try:

@@ -168,16 +168,19 @@ async def _live(socket: WebSocket) -> None:
         await news(rooms.view(room, role))
         while True:
             request = read_object(await socket.receive_text())
+            if request.get("review") is True:
+                analysis.review()
+                continue
             ply = request.get("analyse")
             if ply is not None and (isinstance(ply, bool) or not isinstance(ply, int)):
                 raise RequestError("analyse must be a number of plies or null.")
-            await analysis.look_at(ply)
+            analysis.look_at(ply)
     except (ValueError, KeyError) as error:
         await _close(socket, 4400, str(error)[:100])
     except (WebSocketDisconnect, RuntimeError):
         pass
     finally:
-        await analysis.look_at(None)
+        analysis.look_at(None)
         rooms.unwatch(room, news)
 
 

@@ -8,7 +8,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from damas_env.notation import Move, format_move
+from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import get_rules
+from damas_rl.elo import expected_score
 from damas_rl.play.lines import spell_line
 from damas_rl.play.web.clocks import TimeControl
 from damas_rl.play.web.levels import ADVISER, Levels
@@ -22,6 +24,9 @@ _LEVEL = 0.1
 
 _SHOWN_FOR = 0.7
 """Seconds that each move of machines against each other stays on the board at least."""
+
+_STEP = 32.0
+"""Elo that a game can change a rating by, at most."""
 
 _MOST_ROOMS = 200
 """Games in memory; those that nobody watches leave first."""
@@ -132,14 +137,12 @@ class Rooms:
         state["role"] = role
         keys = self._store.keys(room.number)
         state["invite"] = keys.get(OTHER.get(role, ""))
-        state["rematch"] = (
-            self._store.keys(room.table.successor).get(self._swapped(role)) if room.table.successor else None
-        )
+        value, games = self._store.rating()
+        gain = room.table.gain
+        state["rating"] = {"value": round(value), "games": games, "gain": None if gain is None else round(gain)}
+        successor = room.table.successor
+        state["rematch"] = self._store.keys(successor).get(OTHER.get(role, role)) if successor else None
         return state
-
-    @staticmethod
-    def _swapped(role: str) -> str:
-        return OTHER.get(role, role)
 
     async def act(self, room: Room, role: str, action: str, value: Any) -> dict[str, Any]:
         """Does what a person asks for and returns what only this person is told.
@@ -204,6 +207,7 @@ class Rooms:
             raise RequestError("There are no hints while two persons play.")
         if table.seats[table.game.color] != PERSON or role not in ("all", table.game.color):
             raise RequestError("It is not your turn.")
+        table.aided = True
         positions = table.game.positions.copy()
         choice = await self._choose(ADVISER, positions)
         if room.turn != turn:
@@ -255,8 +259,20 @@ class Rooms:
         """Sends no more news."""
         room.watchers.pop(news, None)
 
+    def _rate(self, table: Table) -> None:
+        """Lets a game that has ended change the rating of the person, once, if it says something of it."""
+        level, score = self.levels.all.get(table.opponent or ""), table.score()
+        if not level or level.elo is None or score is None or table.aided or table.gain is not None:
+            return
+        if table.game.rules.name != DEFAULT_RULES:  # the levels were measured under these
+            return
+        value, games = self._store.rating()
+        table.gain = _STEP * (score - expected_score(value - level.elo))
+        self._store.keep_rating(value + table.gain, games + 1)
+
     def _changed(self, room: Room) -> None:
         """After a change: keeps it, tells everybody, and lets the machine think anew."""
+        self._rate(room.table)
         room.turn += 1
         if room.task:
             room.task.cancel()

@@ -17,6 +17,8 @@ CREATE TABLE IF NOT EXISTS keys (
     key TEXT PRIMARY KEY, number INTEGER NOT NULL REFERENCES games ON DELETE CASCADE, role TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS keys_of_game ON keys (number);
+CREATE TABLE IF NOT EXISTS rating (number INTEGER PRIMARY KEY, value REAL NOT NULL, games INTEGER NOT NULL);
+INSERT OR IGNORE INTO rating VALUES (1, 1200, 0);
 """
 
 
@@ -83,6 +85,17 @@ class Store:
         """The key of each role of a game."""
         with closing(self._connection.execute("SELECT role, key FROM keys WHERE number = ?", (number,))) as rows:
             return dict(rows.fetchall())
+
+    def rating(self) -> tuple[float, int]:
+        """(Elo, rated games) of the person who plays here; 1200 before the first game."""
+        with closing(self._connection.execute("SELECT value, games FROM rating")) as rows:
+            value, games = rows.fetchone()
+        return float(value), int(games)
+
+    def keep_rating(self, value: float, games: int) -> None:
+        """Keeps the rating after a game."""
+        with self._connection as connection:
+            connection.execute("UPDATE rating SET value = ?, games = ?", (value, games))
 
     def close(self) -> None:
         """Closes the file."""

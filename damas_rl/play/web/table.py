@@ -34,6 +34,9 @@ class Table:
         paused: machines wait.
         fen: where the game began, None = the initial position.
         successor: number of the rematch, None = there is none.
+        aided: a move was taken back, a hint or an analysis was asked for, or the game began somewhere else: it says
+            nothing of the person's strength.
+        gain: what the game has done to the person's rating, None = nothing yet.
     """
 
     game: Game
@@ -45,6 +48,8 @@ class Table:
     paused: bool = False
     fen: str | None = None
     successor: int | None = None
+    aided: bool = False
+    gain: float | None = None
     created: float = field(default_factory=time.time)
 
     def outcome(self) -> Outcome | None:
@@ -61,6 +66,19 @@ class Table:
     def machines(self) -> bool:
         """True if levels hold both seats."""
         return PERSON not in self.seats.values()
+
+    @property
+    def opponent(self) -> str | None:
+        """The level that plays against a person, None if there is none."""
+        levels = [seat for seat in self.seats.values() if seat != PERSON]
+        return levels[0] if len(levels) == 1 else None
+
+    def score(self) -> float | None:
+        """The points of the person against a level: 1, 0.5 or 0; None while the game goes on, or if it is stopped."""
+        outcome = self.outcome()
+        if not outcome or outcome.termination == Termination.PLY_CAP:
+            return None
+        return 0.5 if outcome.winner is None else float(self.seats[outcome.winner] == PERSON)
 
     def move(self, action: int, now: float) -> None:
         """Plays a move of the side to move. An offer to that side lapses."""
@@ -85,6 +103,7 @@ class Table:
         if self.machines:
             raise RequestError("Machines take nothing back.")
         plies = self._plies_back(role)
+        self.aided = True
         for _ in range(plies):
             self.game.pop()
         self.ended = self.offer = None
@@ -152,7 +171,9 @@ class Table:
         """A new game from the same start, with the colours swapped."""
         seats = {side: self.seats[OTHER[side]] for side in "WB"}
         clock = Clock(self.clock.control) if self.clock else None
-        return Table(Game(self.game.rules, self.fen), seats, self.remote, clock, fen=self.fen)
+        return Table(
+            Game(self.game.rules, self.fen), seats, self.remote, clock, fen=self.fen, aided=self.fen is not None
+        )
 
     def pdn(self, names: dict[str, str]) -> str:
         """The game as a PDN file; ``names`` are the players' by side."""
@@ -174,6 +195,8 @@ class Table:
             "offer": self.offer,
             "paused": self.paused,
             "successor": self.successor,
+            "aided": self.aided,
+            "gain": self.gain,
             "created": self.created,
         }
 
@@ -194,6 +217,8 @@ class Table:
             record["paused"],
             record["fen"],
             record["successor"],
+            record["aided"],
+            record["gain"],
             record["created"],
         )
 
@@ -217,7 +242,10 @@ def new_table(
         ValueError: unknown rules, or a text that is neither.
     """
     game, fen = read_position(position, get_rules(rules))
-    return Table(game, seats, remote, Clock(control) if control else None, fen=fen)
+    if legal := game.legal_moves():  # so that kernels of new rules are compiled now, not during the first move
+        game.push(legal[0])
+        game.pop()
+    return Table(game, seats, remote, Clock(control) if control else None, fen=fen, aided=bool(position.strip()))
 
 
 def read_position(text: str, rules: RuleSet) -> tuple[Game, str | None]:

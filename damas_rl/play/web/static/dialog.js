@@ -27,6 +27,8 @@ export function askForGame(setup, position = "") {
   const about = el("p", {className: "about", id: "about-level"});
   const problem = el("p", {className: "problem", role: "alert"});
   const text = el("textarea", {name: "position", rows: 2, value: position, placeholder: t.optional, spellcheck: false});
+  const file = el("input", {type: "file", name: "file", accept: ".pdn,.fen,.txt",
+    onchange: async () => { text.value = await file.files[0]?.text() ?? ""; }});
   const form = el("form", {method: "dialog"},
     el("h2", {id: "dialog-title"}, t.newGame),
     field(t.against, choice("mode", [["machine", t.machine], ["here", t.onePage], ["link", t.twoPages],
@@ -42,7 +44,7 @@ export function askForGame(setup, position = "") {
       el("summary", {}, t.rules),
       field(t.rules, choice("rules", setup.rules.map(rules => [rules.name, `${rules.name} (${rules.size}×${rules.size})`]),
         wishes.rules)),
-      field(t.position, text)),
+      field(t.position, text), field(t.openFile, file)),
     problem,
     el("p", {className: "buttons"}, el("button", {type: "button", value: "cancel", id: "cancel-game",
       onclick: () => dialog.close("cancel")}, t.cancel),
@@ -65,7 +67,7 @@ export function askForGame(setup, position = "") {
     dialog.onclose = () => {
       if (dialog.returnValue !== "start") return resolve(null);
       const wanted = Object.fromEntries(new FormData(form));
-      const {position: start, ...kept} = wanted;
+      const {position: start, file: _, ...kept} = wanted;
       localStorage.setItem(KEPT, JSON.stringify(kept));
       resolve(toRequest(wanted, start));
     };

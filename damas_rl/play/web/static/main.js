@@ -4,6 +4,7 @@ import {showAnalysis} from "./analysis.js";
 import {Board, afterMove} from "./board.js";
 import {askForGame, confirmed} from "./dialog.js";
 import {byId, el, notice} from "./elements.js";
+import {mistakes, showGraph} from "./graph.js";
 import {Clocks, OTHER, lawsText, mayMove, ownSide, showMoves, showOffer, showPlayer, statusText} from "./panel.js";
 import {Live, pdnOf, request} from "./server.js";
 import {click} from "./sound.js";
@@ -18,6 +19,7 @@ let turned = false;
 let analysing = false;
 let inLine = false; // the board shows a position of the expected line
 let found = null;
+let values = []; // of the game's graph, White's by plies played
 let queue = Promise.resolve();
 
 const clocks = new Clocks();
@@ -34,6 +36,7 @@ function open(wanted) {
   key = wanted;
   state = shown = found = null;
   queue = Promise.resolve();
+  values = [];
   localStorage.setItem("damas.game", key);
   history.replaceState(null, "", `#game=${key}`);
   for (const id of ["choice", "advice", "offer", "invite"]) notice(byId(id));
@@ -51,6 +54,15 @@ function onNews(news) {
   if (news.analysis) {
     found = news.analysis;
     if (state && found.ply === plies() && !inLine) drawAnalysis();
+    return;
+  }
+  if (news.point) {
+    values[news.point.ply] = news.point.value;
+    drawGraph();
+    if (values.length > state.ply) {
+      drawMoves();
+      analyse();
+    }
     return;
   }
   say("");
@@ -77,7 +89,10 @@ async function take(next) {
   }
   if (!before || JSON.stringify(before.board) !== JSON.stringify(next.board) || board.flipped !== flipped()) layOut();
   draw();
-  if (analysing && (!before || next.ply !== before.ply)) analyse();
+  if (analysing && (!before || next.ply !== before.ply)) {
+    values = [];
+    analyse();
+  }
 }
 
 const plies = () => shown ?? state.ply;
@@ -108,11 +123,20 @@ function draw() {
   byId("status").textContent = current ? statusText(state) : t.past;
   byId("status").classList.toggle("over", Boolean(state.outcome) && current);
   byId("laws").textContent = lawsText(state);
-  showMoves(state, board.notation, plies(), look);
+  drawMoves();
   showOffer(state, act);
   drawButtons();
   drawInvite();
   if (!analysing) drawAnalysis();
+}
+
+function drawMoves() {
+  const wrong = values.length > state.ply ? mistakes(values, state.first) : [];
+  showMoves(state, board.notation, plies(), wrong, look);
+}
+
+function drawGraph() {
+  showGraph(values, state.first, state.ply, plies(), look);
 }
 
 function drawButtons() {
@@ -228,6 +252,7 @@ function analyse() {
 
 function drawAnalysis() {
   byId("analysis").hidden = !analysing;
+  drawGraph();
   if (!analysing) return showAnalysis(null, board.notation, null, {arrows: () => {}});
   const legal = new Map(state.legal.map(move => [move.action, move]));
   const pathOf = row => shown === null && legal.has(row.action) ? legal.get(row.action).path : [row.from, row.to];
@@ -307,6 +332,10 @@ const actions = {
     }
     drawAnalysis();
     draw();
+  },
+  review: () => {
+    values = [];
+    live.review();
   },
   first: () => look(0),
   back: () => look(plies() - 1),

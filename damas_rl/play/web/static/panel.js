@@ -36,11 +36,12 @@ function endingText(state) {
   return `${result} ${why[0].toUpperCase()}${why.slice(1)}.`;
 }
 
-/** How near the draws are. */
+/** How near the draws are; after the game, what it has done to the rating. */
 export function lawsText(state) {
   const laws = state.laws.map(law => t.law(law.name, law.limit - law.plies));
   if (state.repetition) laws.push(t.repeated(state.repetition.count, state.repetition.limit));
-  return state.outcome ? "" : laws.join(" ");
+  if (!state.outcome) return laws.join(" ");
+  return state.rating.gain === null ? "" : t.rating(state.rating.value, state.rating.gain, state.rating.games);
 }
 
 /** One player's line: name, pieces taken, clock. */
@@ -95,8 +96,8 @@ export class Clocks {
   }
 }
 
-/** The list of moves; `shown` is the number of plies on the board. */
-export function showMoves(state, notation, shown, onChoose) {
+/** The list of moves; `shown` is the number of plies on the board, `wrong` are the plies that threw much away. */
+export function showMoves(state, notation, shown, wrong, onChoose) {
   const list = byId("moves");
   const items = [];
   const first = state.first === "W" ? 0 : 1;
@@ -105,7 +106,8 @@ export function showMoves(state, notation, shown, onChoose) {
       items.push(el("li", {value: Math.floor((ply + first) / 2) + 1}));
       if ((ply + first) % 2) items[0].append(el("span", {className: "gap"}, "…"));
     }
-    const button = el("button", {className: "quiet", onclick: () => onChoose(ply + 1)}, state.moves[ply][notation]);
+    const button = el("button", {className: "quiet", onclick: () => onChoose(ply + 1)},
+      state.moves[ply][notation] + (wrong.includes(ply + 1) ? " ?" : ""));
     if (ply + 1 === shown) button.setAttribute("aria-current", "step");
     items.at(-1).append(button);
   }

@@ -47,6 +47,12 @@ export class Live {
     if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({analyse: ply}));
   }
 
+  /** Asks for the value of every position of the game; an analysis that runs ends. */
+  review() {
+    this.wanted = null;
+    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({review: true}));
+  }
+
   close() {
     this.closed = true;
     clearTimeout(this.timer);

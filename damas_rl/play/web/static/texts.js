@@ -57,7 +57,10 @@ const TEXTS = {
     evaluationOf: value => `White ${value}`, simulations: count => `${count} simulations`, proven: "proven",
     table: (result, plies) => ({win: `White wins in ${plies} plies`, loss: `Black wins in ${plies} plies`, draw: "a draw"}[result]),
     tableSays: (text, sure) => `Endgame table: ${text}${sure ? "" : ", if no draw law comes first"}.`, inLine: "A position of the expected line. Press » to come back.",
-    noMoves: "No moves yet.",
+    rating: (value, gain, games) => `Your rating: ${value} (${gain >= 0 ? "+" : "−"}${Math.abs(gain)}) after ${games} rated ${games === 1 ? "game" : "games"}.`,
+    noMoves: "No moves yet.", openFile: "or open a file",
+    graphOfGame: "Graph of the game", graph: "Who stood better after each move: White above, Black below",
+    thrown: count => `${count} ${count === 1 ? "move" : "moves"} threw much away (red; ? in the list).`, nothingThrown: "No move threw much away.",
     howto: [
       "White begins. Men move one square forwards on the dark diagonals.",
       "Men capture forwards and backwards by jumping over a piece to the empty square behind it.",
@@ -124,7 +127,10 @@ const TEXTS = {
     evaluationOf: value => `Brancas ${value}`, simulations: count => `${count} simulações`, proven: "provado",
     table: (result, plies) => ({win: `as Brancas vencem em ${plies} lances`, loss: `as Pretas vencem em ${plies} lances`, draw: "empate"}[result]),
     tableSays: (text, sure) => `Tabela de finais: ${text}${sure ? "" : ", se nenhuma regra de empate vier antes"}.`, inLine: "Uma posição da linha esperada. Aperte » para voltar.",
-    noMoves: "Nenhum lance ainda.",
+    rating: (value, gain, games) => `Seu rating: ${value} (${gain >= 0 ? "+" : "−"}${Math.abs(gain)}) depois de ${games} ${games === 1 ? "jogo" : "jogos"}.`,
+    noMoves: "Nenhum lance ainda.", openFile: "ou abrir um arquivo",
+    graphOfGame: "Gráfico do jogo", graph: "Quem estava melhor depois de cada lance: Brancas acima, Pretas abaixo",
+    thrown: count => `${count} ${count === 1 ? "lance pôs" : "lances puseram"} muito a perder (vermelho; ? na lista).`, nothingThrown: "Nenhum lance pôs muito a perder.",
     howto: [
       "As brancas começam. As pedras andam uma casa para a frente, nas diagonais escuras.",
       "As pedras capturam para a frente e para trás, saltando sobre uma peça para a casa vazia logo depois dela.",
