@@ -22,6 +22,7 @@ from damas_rl.search.clock import nanoseconds
 from damas_rl.search.learned import HIDDEN, evaluate_with
 from damas_rl.search.transpositions import EXACT, LOWER, PROVEN, UPPER, WON, move_tag, probe, store
 from damas_rl.tablebase.endgames import DRAW, UNKNOWN, verdict
+from damas_rl.tablebase.index import LONGEST
 
 MAX_DEPTH = 60
 """Deepest iteration."""
@@ -151,12 +152,14 @@ def _context(tables, endgames, state, node, ply, depth):
     """
     boards = node.boards
     pieces = popcount(boards[0] | boards[1] | boards[2] | boards[3])
-    # What an endgame table knows reaches further than any search.
-    reach = depth + pieces if pieces > endgames.pieces else _NEVER >> 1
+    # What an endgame table says of a position below this one reaches further than the search.
+    reach = depth + pieces
+    further = reach + LONGEST if endgames.pieces else reach
     counts, shift = _ZERO, _ZERO
     for counter in range(MAX_COUNTERS):
         count = np.int64(node.counters[counter])
-        if count > 0 and count + reach >= state.nearest[counter]:
+        kept = pieces <= endgames.pieces or not tables.resets[counter] & EVENT_CAPTURE
+        if count > 0 and count + (further if kept else reach) >= state.nearest[counter]:
             counts |= np.uint64(count) << shift
         shift += np.uint64(16)
     past = _ZERO
@@ -170,7 +173,7 @@ def _context(tables, endgames, state, node, ply, depth):
         if past != _ZERO:
             past += np.uint64((state.base + ply) & 1)
     plies = state.plies + ply
-    late = tables.ply_cap > 0 and plies + reach >= tables.ply_cap
+    late = tables.ply_cap > 0 and plies + further >= tables.ply_cap
     if counts == _ZERO and past == _ZERO and not late:
         return _ZERO
     return key(counts, past, np.uint64(plies) if late else _ZERO, _ONE)

@@ -19,11 +19,9 @@ from damas_env.kernel import kernel, lowest
 from damas_env.movegen import WORK, board_mask, generate, king_targets, play, step, turn
 from damas_env.position import in_chunks
 from damas_env.rules import RuleSet
-from damas_rl.tablebase.index import HOLE, Slice, new_index, number, place, slices, slot
+from damas_rl.tablebase.index import HOLE, LONGEST, Slice, new_index, number, place, slices, slot
 
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
-LONGEST = 252
-"""Plies of the longest result that a value has room for."""
 
 
 @kernel

@@ -21,6 +21,9 @@ MOST_PIECES = 6
 HOLE = 255
 """Value of a number that is no position."""
 
+LONGEST = 252
+"""Plies of the longest result that a value has room for."""
+
 _CHOOSE = np.array([[comb(n, k) for k in range(MOST_PIECES + 1)] for n in range(51)], dtype=np.int64)
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 

@@ -18,9 +18,9 @@ from damas_env.errors import shown
 from damas_env.position import THREADS, Positions
 from damas_env.rules import RuleSet
 from damas_rl.files import atomic_write, why
-from damas_rl.tablebase.build import LONGEST, pairs, solve
+from damas_rl.tablebase.build import pairs, solve
 from damas_rl.tablebase.endgames import DRAW, LOSS, WIN, judge_positions, new_endgames, rank_moves
-from damas_rl.tablebase.index import HOLE, MOST_PIECES, Slice, new_index, slices, slot
+from damas_rl.tablebase.index import HOLE, LONGEST, MOST_PIECES, Slice, new_index, slices, slot
 
 _FORMAT = "damas-tablebase 1"
 _LONGEST_HEADER = 4096

@@ -22,16 +22,28 @@ _RULES_FOLDER = Path(__file__).parent
 
 @cache
 def _sources_digest(folder: Path) -> str:
-    """Digest of the files that kernels of ``folder`` are made from: all of ``damas_env``, elsewhere those with kernels.
+    """Digest of the files that kernels of a package are made from: all of ``damas_env``, elsewhere those with kernels.
 
     Constants of ``damas_env`` (flags, tables of the board, numbers of terminations) are compiled into kernels.
     """
     digest = hashlib.sha256()
-    for path in sorted(folder.glob("*.py")):
+    for path in sorted(folder.rglob("*.py") if _is_package(folder) else folder.glob("*.py")):
         text = path.read_bytes()
         if folder == _RULES_FOLDER or b"@kernel" in text or b"@intrinsic" in text:
             digest.update(text)
     return digest.hexdigest()
+
+
+def _is_package(folder: Path) -> bool:
+    return (folder / "__init__.py").exists()
+
+
+def _package_of(path: Path) -> Path:
+    """The folder of the outermost package that a source file is in; its own folder if it is in none."""
+    folder = path.parent
+    while _is_package(folder) and _is_package(folder.parent):
+        folder = folder.parent
+    return folder
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -39,10 +51,10 @@ def kernel(function: Callable[..., Any]) -> Any:
 
     Numba's cache looks at the file of the outermost function only, although the functions that it calls, which
     may live in other files, are compiled into it. Here a cached kernel is valid only while the text of all kernel
-    files of its own folder and of ``damas_env`` is unchanged.
+    files of its own package and of ``damas_env`` is unchanged.
     """
     dispatcher = njit(cache=True, nogil=True, error_model="numpy")(function)
-    folders = {_RULES_FOLDER, Path(function.__code__.co_filename).parent}
+    folders = {_RULES_FOLDER, _package_of(Path(function.__code__.co_filename))}
     stamp = "".join(_sources_digest(folder) for folder in sorted(folders))
     cache = dispatcher._cache
     cache._cache_file = _CacheFile(cache._cache_path, cache._cache_file._index_name.removesuffix(".nbi"), stamp)
