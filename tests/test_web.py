@@ -97,6 +97,9 @@ def test_the_page_and_its_setup(server):
     page = server.get("/")
     assert page.status_code == 200
     assert "script-src 'self'" in page.headers["content-security-policy"]
+    assert state(server, create(server))["brazilian"]
+    assert state(server, create(server, rules="damasite"))["brazilian"]
+    assert not state(server, create(server, rules="russian"))["brazilian"]
     setup = server.get("/api/setup").json()
     assert len(setup["levels"]) >= 4
     assert {"cbd", "international"} <= {rules["name"] for rules in setup["rules"]}

@@ -43,6 +43,9 @@ LEVELS = (
     Level("full", "alphabeta:ms=1000,eval=cbd,tables=4", elsewhere="alphabeta:ms=1000"),
 )
 
+AT_ONCE = max(8, THREADS)
+"""Searches that run together. Alpha-beta lets its own wait where they are more than the cores."""
+
 ADVISER = "full"
 """The level that gives hints."""
 
@@ -109,7 +112,7 @@ class Levels:
         self._seeds = np.random.SeedSequence()
         self._idle: dict[tuple[str, str], list[Player]] = {}
         self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="damas-web")
+        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="damas-web")
 
     def why_not(self, level: str, rules: RuleSet) -> str | None:
         """Why a level cannot play by these rules, in one sentence; None if it can."""
@@ -121,7 +124,7 @@ class Levels:
 
     @property
     def pool(self) -> ThreadPoolExecutor:
-        """Where searches run: as many at once as there are cores."""
+        """Where searches run, ``AT_ONCE`` of them together."""
         return self._pool
 
     def warm_up(self) -> None:
@@ -151,5 +154,5 @@ class Levels:
     def _keep(self, level: str, rules: RuleSet, player: Player) -> None:
         with self._lock:
             idle = self._idle.setdefault((level, rules.name), [])
-            if len(idle) < THREADS:
+            if len(idle) < AT_ONCE:
                 idle.append(player)

@@ -123,6 +123,7 @@ function draw() {
   byId("status").textContent = current ? statusText(state) : t.past;
   byId("status").classList.toggle("over", Boolean(state.outcome) && current);
   byId("laws").textContent = lawsText(state);
+  byId("rules").hidden = !state.brazilian;
   drawMoves();
   showOffer(state, act);
   drawButtons();
