@@ -72,8 +72,14 @@ class Fake:
         arguments = ["-I", "-S", str(self.script), json.dumps({**GOOD, **answers}), str(self.log)]
         return HubPlayer(CBD, sys.executable, arguments, limits, None, "hub:fake")
 
-    def heard(self) -> list[str]:
-        return self.log.read_text().splitlines()[1:]
+    def heard(self, lines: int = 0) -> list[str]:
+        """What the engine has read so far; waits until it has read so many lines, which takes it a moment."""
+        end = time.monotonic() + 20.0
+        while True:
+            read = self.log.read_text().splitlines()[1:]
+            if len(read) >= lines or time.monotonic() > end:
+                return read
+            time.sleep(0.01)
 
     def running(self) -> bool:
         try:
@@ -100,12 +106,13 @@ def test_conversation(fake: Fake) -> None:
     player.stop()
     player.choose(Positions.initial(CBD))
     start = "pos pos=Wbbbbbbbbbbbbeeeeeeeewwwwwwwwwwww"
-    assert fake.heard() == [
+    expected = [
         "hub", "set-param name=variant value=brazilian", "init",
         start, "level depth=5 nodes=100 move-time=0.25", "go think",
         start, "level move-time=1.5", "go think",
         "stop", start, "level depth=5 nodes=100 move-time=0.25", "go think", "stop",
     ]  # fmt: skip
+    assert fake.heard(len(expected)) == expected
 
 
 def test_engines_are_ended_with_their_players(fake: Fake) -> None:
