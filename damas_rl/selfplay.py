@@ -441,8 +441,8 @@ class SelfPlay:
         self.config = config
         seeds = np.random.SeedSequence(seed).spawn(config.groups)
         book = _book(config.openings, rules) if config.openings else None
-        tablebase = open_tablebase(rules, config.tablebase) if config.tablebase else None
-        self.groups = [_Group(rules, config, search, child, book, tablebase) for child in seeds]
+        self.tablebase = open_tablebase(rules, config.tablebase) if config.tablebase else None
+        self.groups = [_Group(rules, config, search, child, book, self.tablebase) for child in seeds]
         self.threads = min(config.threads or position.THREADS, config.groups)
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="selfplay")
 

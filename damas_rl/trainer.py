@@ -33,7 +33,7 @@ from damas_rl.rundir import RunDirectory, RunError, describe_machine
 from damas_rl.selfplay import FinishedGame, SelfPlay, SelfPlayBatch
 from damas_rl.speed import raw_evaluations_per_second
 from damas_rl.strict import build
-from damas_rl.tablebase import AT_ONCE, Tablebase, default_path, open_tablebase
+from damas_rl.tablebase import AT_ONCE, Tablebase, default_path
 from damas_rl.transfer import Source, describe, take_over
 
 _ENDGAMES = 500
@@ -110,8 +110,9 @@ class Trainer:
             progress.say(describe(source, fresh))
         self.learner = Learner(network, config.learner, config.device, config.threads)
         self.evaluator = Evaluator(self.learner.averaged, config.device, config.precision)
-        self._open_tablebase()
+        self._announce_tablebase()
         self.selfplay = SelfPlay(self.rules, config.selfplay, config.search, int(streams[1]))
+        self.tablebase = self.selfplay.tablebase
         self.replay = ReplayBuffer(self.rules, config.replay)
         self.sampling = np.random.Generator(np.random.PCG64(int(streams[2])))
         self.counts = Counts()
@@ -196,14 +197,11 @@ class Trainer:
         self._raw_speed = raw_evaluations_per_second(self.evaluator, self.rules, batch, self.selfplay.threads)
         self._clock = time.monotonic()
 
-    def _open_tablebase(self) -> None:
-        """Loads the endgame table, or builds it with a word on why that takes a while."""
+    def _announce_tablebase(self) -> None:
+        """Says why opening the endgame table takes a while, where it has to be built."""
         pieces = self.config.selfplay.tablebase
-        self.tablebase = None
-        if pieces:
-            if not default_path(self.rules, pieces).exists() and pieces <= AT_ONCE:
-                self.progress.say(f"Building the endgame table of {pieces} pieces, once per machine ...")
-            self.tablebase = open_tablebase(self.rules, pieces)
+        if 0 < pieces <= AT_ONCE and not default_path(self.rules, pieces).exists():
+            self.progress.say(f"Building the endgame table of {pieces} pieces, once per machine ...")
 
     def _pretrain(self) -> None:
         """Learns from a file of records until it has been drawn from as often as configured."""
