@@ -9,14 +9,13 @@ import numpy as np
 
 from damas_env.errors import shown
 from damas_env.rules import RuleSet
-from damas_rl.files import atomic_write, why
+from damas_rl.files import atomic_write, read_header, why
 from damas_rl.search.learned import WEIGHTS
 
 SHIPPED = Path(__file__).parent / "nets"
 """Evaluations that ship with the package, ``<name>.eval``."""
 
 _FORMAT = "damas-evaluation 1"
-_LONGEST_HEADER = 4096
 
 
 class EvaluationError(ValueError):
@@ -62,10 +61,12 @@ def load_evaluation(source: str, rules: RuleSet) -> np.void:
         raise EvaluationError(f"{path} is not a file.")
     try:
         with open(path, "rb") as file:
-            header = _header(file.readline(_LONGEST_HEADER), path)
+            header = read_header(file, _FORMAT)
             packed = file.read(2 * WEIGHTS.itemsize)
     except OSError as error:
         raise EvaluationError(f"The evaluation {path} could not be read: {why(error)}.") from None
+    if header is None:
+        raise EvaluationError(f"{path} is no evaluation of this version of the program.")
     if header.get("movement") != rules.spec.flags:
         made_for = shown(header.get("rules"))
         raise EvaluationError(f"The evaluation {path} was made for {made_for}; {rules.name!r} moves otherwise.")
@@ -87,13 +88,3 @@ def load_evaluation(source: str, rules: RuleSet) -> np.void:
 def _fields() -> list[tuple[str, np.dtype]]:
     """Names and types of the parts of a record, without what alignment puts between them."""
     return [(name, WEIGHTS[name]) for name in WEIGHTS.names or ()]
-
-
-def _header(line: bytes, path: Path) -> dict[str, object]:
-    try:
-        header = json.loads(line)
-    except (ValueError, RecursionError):
-        header = None
-    if not isinstance(header, dict) or header.get("format") != _FORMAT:
-        raise EvaluationError(f"{path} is no evaluation of this version of the program.")
-    return header

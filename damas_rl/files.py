@@ -1,10 +1,14 @@
 """Files that are whole or not there: written beside their place, synced, then renamed into it."""
 
 import errno
+import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, BinaryIO
+
+_LONGEST_HEADER = 4096
 
 
 def atomic_write(path: Path, chunks: Iterable[bytes | memoryview]) -> None:
@@ -71,6 +75,15 @@ def _named(path: Path) -> Iterator[None]:
     except OSError as error:
         error.filename, error.filename2 = str(path), None
         raise
+
+
+def read_header(file: BinaryIO, wanted: str) -> dict[str, Any] | None:
+    """The line of JSON with which a file begins; None unless it is a mapping whose ``format`` is ``wanted``."""
+    try:
+        header = json.loads(file.readline(_LONGEST_HEADER))
+    except (ValueError, RecursionError):
+        return None
+    return header if isinstance(header, dict) and header.get("format") == wanted else None
 
 
 def sync_folder(folder: Path) -> None:

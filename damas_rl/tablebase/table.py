@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from damas_env.errors import shown
 from damas_env.position import THREADS, Positions
 from damas_env.rules import RuleSet
-from damas_rl.files import atomic_write, why
+from damas_rl.files import atomic_write, read_header, why
 from damas_rl.tablebase.build import pairs, solve
 from damas_rl.tablebase.endgames import DRAW, LOSS, WIN, judge_positions, new_endgames, rank_moves
 from damas_rl.tablebase.index import HOLE, LONGEST, MOST_PIECES, Slice, new_index, slices, slot
 
 _FORMAT = "damas-tablebase 1"
-_LONGEST_HEADER = 4096
 
 AT_ONCE = 4
 """Tables of up to so many pieces are built when they are first asked for: that takes seconds."""
@@ -204,7 +203,9 @@ class Tablebase:
             if path.exists() and not path.is_file():
                 raise TablebaseError(f"{path} is no file, so it is no tablebase.")
             with open(path, "rb") as file:
-                header = _header(file.readline(_LONGEST_HEADER), path)
+                header = read_header(file, _FORMAT)
+                if header is None:
+                    raise TablebaseError(f"{path} is no tablebase of this version of the program.")
                 if header.get("movement") != _movement(rules)["movement"]:
                     raise TablebaseError(
                         f"The tablebase {path} is for {shown(header.get('rules'))}, not for {rules.name!r}."
@@ -290,16 +291,6 @@ def _reserve(descriptor: int, path: Path, size: int) -> None:
 
 def _movement(rules: RuleSet) -> dict[str, Any]:
     return {"rules": rules.name, "movement": rules.spec.flags}
-
-
-def _header(line: bytes, path: Path) -> dict[str, Any]:
-    try:
-        header = json.loads(line)
-    except (ValueError, RecursionError):
-        header = None
-    if not isinstance(header, dict) or header.get("format") != _FORMAT:
-        raise TablebaseError(f"{path} is no tablebase of this version of the program.")
-    return header
 
 
 def _unpacked(data: bytes, header: dict[str, Any], rules: RuleSet, pieces: int, path: Path) -> Iterator[bytes]:
