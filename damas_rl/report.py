@@ -73,16 +73,17 @@ def ladder_table(entry: Mapping[str, Any]) -> Table:
     return table
 
 
-def what_next(run: Path, best: str, rules: str) -> str:
-    """What to do with a finished run under the rule set of that name or file."""
+def what_next(run: Path, best: str, rules: str, limits: Sequence[str]) -> str:
+    """What to do with a finished run under the rule set of that name or file; ``limits``: keys that bound it."""
     player = shlex.quote(f"mcts:net={run},sims=200")
     if rules != DEFAULT_RULES:
         player += f" --rules {shlex.quote(rules)}"
+    more = " ".join(f"{key}={key[0].upper()}" for key in limits)
     return (
         f"Best network: {run / 'networks' / best}\n"
         f"Play it:      {program('damas')} play --opponent {player}\n"
         f"Curves:       {program('tensorboard')} --logdir {shlex.quote(str(run))}\n"
-        f"Train more:   {resume_command(run)} minutes=M (M = total of all parts of the run)"
+        f"Train more:   {resume_command(run)} {more} (totals of all parts of the run)"
     )
 
 

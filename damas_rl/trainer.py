@@ -123,7 +123,8 @@ class Trainer:
             self._restore(content)
         if self.fraction >= 1.0 and self.counts.measured:
             raise RunError(
-                f"{run.path} has used its budget of {_budget(config)}; give it more with minutes= or iterations=."
+                f"{run.path} has used its budget of {_budget(config)}; give it more with "
+                f"{' and '.join(f'{key}=' for key in _limits(config))}."
             )
         self._clock = time.monotonic()
         self._raw_speed = math.nan
@@ -447,7 +448,7 @@ class Trainer:
         share = self._share_of_raw_speed()
         if share is not None:
             say(f"Self-play ran at {share:.0%} of the network's own speed.")
-        say(what_next(path, best_network(self.ladder), self.config.rules.name))
+        say(what_next(path, best_network(self.ladder), self.config.rules.name, _limits(self.config)))
 
     def _share_of_raw_speed(self) -> float | None:
         """Mean over the whole run of evaluations per second in self-play, as a share of those of the network alone."""
@@ -475,6 +476,11 @@ class Trainer:
         }
         self.progress.status.ladder = [Rung(opponent, scores[-1], scores) for opponent, scores in histories.items()]
         self.progress.refresh(force=True)
+
+
+def _limits(config: RunConfig) -> list[str]:
+    """The keys that bound the budget of a run."""
+    return [key for key in ("minutes", "iterations") if getattr(config, key)]
 
 
 def _budget(config: RunConfig) -> str:
