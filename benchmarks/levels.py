@@ -10,7 +10,7 @@ import itertools
 
 from damas_env.rules import get_rules
 from damas_rl.arena import play_match
-from damas_rl.play.web.levels import LEVELS, make_level
+from damas_rl.play.levels import LEVELS, make_level
 
 
 def main() -> None:

@@ -20,10 +20,11 @@ from damas_env.game import Game
 from damas_env.notation import read_pdn
 from damas_env.position import Positions
 from damas_rl.cli import main
+from damas_rl.play.clocks import Clock, TimeControl
+from damas_rl.play.levels import LEVELS, make_level
 from damas_rl.play.web import levels
 from damas_rl.play.web.app import make_app
-from damas_rl.play.web.clocks import Clock, TimeControl
-from damas_rl.play.web.levels import LEVELS, Levels, make_level
+from damas_rl.play.web.levels import Levels
 from damas_rl.play.web.store import Store, StoreError
 
 ORIGIN = "http://localhost"

@@ -15,8 +15,9 @@ pytest.importorskip("playwright")
 import uvicorn
 from playwright import sync_api as api
 
+from damas_rl.play.levels import Level
 from damas_rl.play.web.app import make_app
-from damas_rl.play.web.levels import Level, Levels
+from damas_rl.play.web.levels import Levels
 from damas_rl.play.web.store import Store
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

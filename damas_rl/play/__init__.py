@@ -1,1 +1,1 @@
-"""Play against a person: in the terminal."""
+"""Play against a person: in the terminal and in a browser."""

@@ -11,8 +11,8 @@ import numpy as np
 from damas_env.notation import legal_moves
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
+from damas_rl.play.table import RequestError, Table
 from damas_rl.play.web.rooms import Room
-from damas_rl.play.web.table import RequestError, Table
 from damas_rl.play.web.view import move_view, moves_view
 from damas_rl.tablebase import AT_ONCE, Tablebase, default_path, open_tablebase
 

@@ -18,13 +18,13 @@ from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from damas_env.presets import RULE_SETS
+from damas_rl.play.table import RequestError
 from damas_rl.play.web.analysis import AnalysisSession, Analyst
 from damas_rl.play.web.guard import Guard, TooLargeError
 from damas_rl.play.web.levels import Levels
 from damas_rl.play.web.requests import read_action, read_new_game, read_object
 from damas_rl.play.web.rooms import Room, Rooms
 from damas_rl.play.web.store import Store
-from damas_rl.play.web.table import RequestError
 
 STATIC = Path(__file__).parent / "static"
 

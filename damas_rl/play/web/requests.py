@@ -5,8 +5,8 @@ from typing import Any
 
 from damas_env.errors import shown
 from damas_env.presets import DEFAULT_RULES, RULE_SETS
+from damas_rl.play.table import PERSON, RequestError
 from damas_rl.play.web.levels import Levels
-from damas_rl.play.web.table import PERSON, RequestError
 
 _LONGEST_TEXT = 200_000
 

@@ -11,11 +11,12 @@ from damas_env.notation import Move, format_move
 from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import get_rules
 from damas_rl.elo import expected_score
+from damas_rl.play.clocks import TimeControl
+from damas_rl.play.levels import ADVISER
 from damas_rl.play.lines import spell_line
-from damas_rl.play.web.clocks import TimeControl
-from damas_rl.play.web.levels import ADVISER, Levels
+from damas_rl.play.table import OTHER, PERSON, RequestError, Table, new_table
+from damas_rl.play.web.levels import Levels
 from damas_rl.play.web.store import Store
-from damas_rl.play.web.table import OTHER, PERSON, RequestError, Table, new_table
 from damas_rl.play.web.view import History, state_view
 from damas_rl.players import Choice
 

@@ -11,7 +11,7 @@ from damas_env.notation.squares import square_table
 from damas_env.position import Positions
 from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import RuleSet, get_rules
-from damas_rl.play.web.table import Table
+from damas_rl.play.table import Table
 
 _BRAZILIAN = get_rules(DEFAULT_RULES)
 _AS_EXPLAINED = _BRAZILIAN.spec.flags, _BRAZILIAN.mirrored, _BRAZILIAN.first

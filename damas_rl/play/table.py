@@ -8,7 +8,7 @@ from damas_env.game import Game
 from damas_env.notation import PdnGame, read_pdn, result_of, write_pdn
 from damas_env.rules import RuleSet, get_rules
 from damas_env.termination import Outcome, Termination
-from damas_rl.play.web.clocks import Clock, TimeControl
+from damas_rl.play.clocks import Clock, TimeControl
 
 PERSON = "person"
 """A seat that no level holds."""

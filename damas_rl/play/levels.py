@@ -1,0 +1,84 @@
+"""The opponents that the page and the terminal offer, from beginner to full strength."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from damas_env.position import Positions
+from damas_env.rules import RuleSet
+from damas_rl.players import Choice, Player, make_player
+
+
+@dataclass(frozen=True)
+class Level:
+    """One opponent.
+
+    Attributes:
+        id: its name in files and requests; the page has a title for each of ``LEVELS``.
+        spec: the player.
+        slips: share of its moves that are drawn at random, so that beginners find something to take.
+        elsewhere: the player under rules that ``spec`` cannot play, "" = none.
+        elo: measured under the rules ``cbd`` (benchmarks/levels.py) on a scale where the beginner has 800; None = not
+            measured.
+    """
+
+    id: str
+    spec: str
+    slips: float = 0.0
+    elsewhere: str = ""
+    elo: int | None = None
+
+
+LEVELS = (
+    Level("beginner", "alphabeta:depth=1", slips=0.5, elo=800),
+    Level("casual", "alphabeta:depth=1", slips=0.15, elo=1115),
+    Level("amateur", "alphabeta:depth=2", slips=0.05, elo=1365),
+    Level("club", "alphabeta:depth=4", elo=1725),
+    Level("strong", "alphabeta:depth=7", elo=2095),
+    Level("network", "mcts:net=small,ms=1000", elsewhere="mcts:net=small,ms=1000,transfer=true"),
+    Level("full", "alphabeta:ms=1000,eval=cbd,tables=4", elsewhere="alphabeta:ms=1000"),
+)
+
+ADVISER = "full"
+"""The level that gives hints."""
+
+
+class Careless(Player):
+    """A player that plays a share of its moves at random; what it expects is its own judgement all the same.
+
+    Args:
+        player: whose other moves it plays.
+        slips: the share.
+        seed: of the slips.
+    """
+
+    def __init__(self, player: Player, slips: float, seed: int) -> None:
+        self.name = f"{player.name}, {slips:.0%} at random"
+        self._player, self._slips = player, slips
+        self._rng = np.random.default_rng(seed)
+
+    def choose(self, positions: Positions) -> Choice:
+        """See :class:`~damas_rl.players.Player`."""
+        choice = self._player.choose(positions)
+        slip = self._rng.random(len(positions)) < self._slips
+        actions = np.where(slip, positions.sample_legal(self._rng), choice.actions).astype(np.int16)
+        pvs = [
+            [action] if slipped else pv
+            for slipped, action, pv in zip(slip.tolist(), actions.tolist(), choice.pvs, strict=True)
+        ]
+        return Choice(actions, choice.values, choice.nodes, pvs)
+
+
+def make_level(level: Level, rules: RuleSet, seed: int) -> Player:
+    """The player of a level.
+
+    Raises:
+        ValueError: it cannot play by these rules.
+    """
+    try:
+        player = make_player(level.spec, rules, seed)
+    except ValueError:
+        if not level.elsewhere:
+            raise
+        player = make_player(level.elsewhere, rules, seed)
+    return Careless(player, level.slips, seed) if level.slips else player
