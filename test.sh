@@ -6,4 +6,5 @@ EXTRAS=test
 . scripts/venv.sh
 "$PYTHON" -m ruff check .
 "$PYTHON" -m mypy
-exec "$PYTHON" -m pytest "$@"
+# Files of tests are spread over the cores: most of the time is compiling and playing on one.
+exec "$PYTHON" -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile "$@"
