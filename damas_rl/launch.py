@@ -163,7 +163,7 @@ def _train(arguments: Sequence[str], console: Console) -> int:
     try:
         with stop, Progress(Status(name=run.path.name), console) as progress:
             trainer = Trainer(config, run, progress, stop, content, source)
-            run.add_part(trainer.made_by)
+            run.add_part(trainer.made_by | {"words": list(arguments)})
             run.write_config(dataclasses.asdict(config))
             trainer.run()
     except (ValueError, FloatingPointError) as error:

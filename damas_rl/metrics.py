@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from torch.utils.tensorboard import SummaryWriter
-
 from damas_rl.files import atomic_write
 
 
@@ -26,6 +24,8 @@ class MetricsLog:
     """
 
     def __init__(self, path: Path, events: Path, iteration: int = 0, measurements: int = 0) -> None:
+        from torch.utils.tensorboard import SummaryWriter  # who only reads metrics does without torch
+
         if path.exists():
             kept = _part_of_the_run(read_metrics(path), iteration, measurements)
             atomic_write(path, ["".join(f"{json.dumps(line)}\n" for line in kept).encode()])

@@ -22,6 +22,7 @@ from damas_env.rules import get_rules
 from damas_rl.arena import play_match
 from damas_rl.elo import elo_difference
 from damas_rl.players import make_player
+from damas_rl.runs import read_run
 
 ROOT = Path(__file__).parents[1]
 QUIET = ("trainer.evaluate_minutes=1000000", "arena.final_games=2", "arena.ladder=[random]")
@@ -36,12 +37,6 @@ def train(run: Path, words: list[str]) -> None:
     done = subprocess.run([sys.executable, str(ROOT / "train.py"), *command], check=False)
     if done.returncode or not (run / "best").exists():
         raise SystemExit(f"{run} is not finished; give the command again to go on.")
-
-
-def plies_of(run: Path) -> int:
-    """Plies of self-play in a run."""
-    events = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
-    return int([event["total"]["positions"] for event in events if event["kind"] == "iteration"][-1])
 
 
 def compare(run: Path, base: Path, games: int, simulations: int, seed: int) -> list[int]:
@@ -81,7 +76,7 @@ def main() -> None:
     print("| --- | --- | --- | --- | --- |")
     for name in arms:
         runs = [arguments.out / f"{name}-{seed}" for seed in arguments.seeds]
-        plies = ", ".join(f"{plies_of(run):,}" for run in runs)
+        plies = ", ".join(f"{read_run(run).positions:,}" for run in runs)
         if name == "base":
             print(f"| base | {plies} | | | |")
             continue

@@ -76,6 +76,8 @@ def test_every_part_of_a_run_is_noted(copied):
     assert launch.main([f"resume={copied}", "iterations=3"]) == 0
     meta = json.loads((copied / "meta.json").read_text())
     assert meta["git_revision"] and [part["git_revision"] for part in meta["resumed"]] == [meta["git_revision"]]
+    assert meta["words"][:2] == ["experiment=tiny", "iterations=2"]
+    assert meta["resumed"][0]["words"] == [f"resume={copied}", "iterations=3"]
 
 
 def test_a_closing_measurement_that_was_not_saved_is_measured_again_once(copied, monkeypatch):
