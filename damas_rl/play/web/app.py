@@ -24,6 +24,7 @@ from damas_rl.play.web.guard import Guard, TooLargeError
 from damas_rl.play.web.levels import Levels
 from damas_rl.play.web.requests import read_action, read_new_game, read_object
 from damas_rl.play.web.rooms import Room, Rooms
+from damas_rl.play.web.set_up import set_up
 from damas_rl.play.web.store import Store
 
 STATIC = Path(__file__).parent / "static"
@@ -56,6 +57,7 @@ def make_app(store: Store, levels: Levels, loopback: bool = True) -> Starlette:
             Route("/api/game", _game),
             Route("/api/game", _act, methods=["POST"]),
             Route("/api/game.pdn", _pdn),
+            Route("/api/position", _position, methods=["POST"]),
             WebSocketRoute("/api/live", _live),
             Mount("/", StaticFiles(directory=STATIC, html=True)),
         ],
@@ -139,6 +141,10 @@ async def _act(request: Request) -> Response:
 async def _pdn(request: Request) -> Response:
     rooms, room, _ = _opened(request)
     return PlainTextResponse(rooms.pdn(room))
+
+
+async def _position(request: Request) -> Response:
+    return JSONResponse(await asyncio.to_thread(set_up, await _body(request)))
 
 
 async def _live(socket: WebSocket) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from damas_env.errors import shown
 from damas_env.presets import DEFAULT_RULES, RULE_SETS
+from damas_env.rules import RuleSet
 from damas_rl.play.table import PERSON, RequestError
 from damas_rl.play.web.levels import Levels
 
@@ -26,6 +27,18 @@ def read_object(body: bytes | str) -> dict[str, Any]:
     return document
 
 
+def read_rules(document: dict[str, Any]) -> RuleSet:
+    """The rule set that a request names, the usual one if it names none.
+
+    Raises:
+        RequestError: there is no such rule set.
+    """
+    rules = document.get("rules", DEFAULT_RULES)
+    if not isinstance(rules, str) or rules not in RULE_SETS:  # no files: a request must not make the server read them
+        raise RequestError(f"rules: {shown(rules)} is none of {', '.join(RULE_SETS)}.")
+    return RULE_SETS[rules]
+
+
 def read_new_game(document: dict[str, Any], levels: Levels) -> dict[str, Any]:
     """What ``Rooms.create`` needs.
 
@@ -36,9 +49,7 @@ def read_new_game(document: dict[str, Any], levels: Levels) -> dict[str, Any]:
     for key in document:
         if key not in known:
             raise RequestError(f"A new game knows no {shown(key)}; it takes {', '.join(known)}.")
-    rules = document.get("rules", DEFAULT_RULES)
-    if not isinstance(rules, str) or rules not in RULE_SETS:  # no files: a request must not make the server read them
-        raise RequestError(f"rules: {shown(rules)} is none of {', '.join(RULE_SETS)}.")
+    rules = read_rules(document).name
     seats = document.get("seats")
     if not isinstance(seats, dict) or set(seats) != {"W", "B"}:
         raise RequestError('seats must be an object such as {"W": "person", "B": "club"}.')

@@ -174,7 +174,7 @@ export class Board {
     }
     for (const [number, cell] of this.cellOf) {
       this.describe(number, cell);
-      cell.classList.toggle("live", this.legal.some(move => move.from === number) || (this.selected && this.targets().has(number)));
+      cell.classList.toggle("live", this.movable(number) || Boolean(this.selected) && this.targets().has(number));
     }
   }
 
@@ -272,7 +272,7 @@ export class Board {
     if (event.button !== 0) return;
     const number = this.squareAt(event);
     this.held = null;
-    if (number && this.legal.some(move => move.from === number)) {
+    if (number && this.movable(number)) {
       event.preventDefault();
       this.svg.setPointerCapture(event.pointerId);
       this.held = {number, x: event.clientX, y: event.clientY, was: this.selected === number};
@@ -301,8 +301,7 @@ export class Board {
     if (held?.piece) {
       held.piece.remove();
       this.drawPieces();
-      if (number && number !== held.number && this.targets().has(number)) this.choose(number);
-      else if (number === held.number && this.circular(number)) this.choose(number);
+      this.dropOn(held.number, number);
     } else if (number && held?.number === number && !held.was && this.selected === number) {
       // the press has selected it already
     } else if (number) {
@@ -312,9 +311,14 @@ export class Board {
     }
   }
 
-  /** True if a capture of the selected piece ends where it began. */
-  circular(number) {
-    return this.selected === number && this.targets().has(number);
+  /** True if the piece on a square can be dragged. */
+  movable(number) {
+    return this.legal.some(move => move.from === number);
+  }
+
+  /** A piece was dragged from one square to another, which may be the same (captures can end there), or off the board. */
+  dropOn(from, to) {
+    if (to && this.targets().has(to)) this.choose(to);
   }
 
   drop() {

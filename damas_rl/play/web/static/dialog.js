@@ -17,11 +17,14 @@ function choice(name, options, chosen) {
   return el("select", {name}, ...options.map(([value, text]) => el("option", {value, selected: value === chosen}, text)));
 }
 
-/** Asks for a game; resolves to the body of the request, or null if the person does not want one after all. */
-export function askForGame(setup, position = "") {
+/**
+ * Asks for a game, which begins with a position (FEN, PDN) under some rules if these are given; resolves to the body of
+ * the request, or null if the person does not want one after all.
+ */
+export function askForGame(setup, position = "", rules = null) {
   const dialog = byId("dialog");
   const wishes = {mode: "machine", level: "casual", white: "network", black: "full", color: "W", rules: "cbd", clock: "0",
-    ...JSON.parse(localStorage.getItem(KEPT) ?? "{}")};
+    ...JSON.parse(localStorage.getItem(KEPT) ?? "{}"), ...rules ? {rules} : {}};
   const elo = level => (setup.elos[level] ? ` (Elo ${setup.elos[level]})` : "");
   const levels = setup.levels.map(level => [level, (t.levels[level] ?? level) + elo(level)]);
   const about = el("p", {className: "about", id: "about-level"});

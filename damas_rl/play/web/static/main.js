@@ -3,10 +3,12 @@
 import {showAnalysis} from "./analysis.js";
 import {Board, afterMove} from "./board.js";
 import {askForGame, confirmed} from "./dialog.js";
+import {askForPosition} from "./editor.js";
 import {byId, el, notice} from "./elements.js";
 import {mistakes, showGraph} from "./graph.js";
 import {Clocks, OTHER, lawsText, mayMove, ownSide, showMoves, showOffer, showPlayer, statusText} from "./panel.js";
 import {Live, pdnOf, request} from "./server.js";
+import {fenOf} from "./share.js";
 import {click} from "./sound.js";
 import {chosenLanguage, t, useLanguage} from "./texts.js";
 
@@ -41,7 +43,6 @@ function open(wanted) {
   history.replaceState(null, "", `#game=${key}`);
   for (const id of ["choice", "advice", "offer", "invite"]) notice(byId(id));
   live = new Live(key, {onNews, onLost: () => say(t.lost), onGone: gone});
-  if (analysing) live.wanted = 0;
 }
 
 function gone() {
@@ -88,6 +89,7 @@ async function take(next) {
     notice(byId("choice"));
   }
   if (!before || JSON.stringify(before.board) !== JSON.stringify(next.board) || board.flipped !== flipped()) layOut();
+  if (next.remote && !next.outcome) switchAnalysis(false); // the server gives none
   draw();
   if (analysing && (!before || next.ply !== before.ply)) {
     values = [];
@@ -229,7 +231,6 @@ function look(ply) {
   found = null;
   notice(byId("choice"));
   draw();
-  drawAnalysis();
   if (analysing) analyse();
 }
 
@@ -246,9 +247,15 @@ async function hint() {
   board.arrows([{path: move.path, weight: 1, name: "hint"}]);
 }
 
+function switchAnalysis(on) {
+  analysing = on;
+  byId("analyse").setAttribute("aria-pressed", String(on));
+}
+
 function analyse() {
   found = null;
   live.analyse(plies());
+  drawAnalysis();
 }
 
 function drawAnalysis() {
@@ -270,9 +277,13 @@ function showLine(count) {
   byId("last").disabled = false;
 }
 
-async function newGame(position = "") {
-  const wanted = await askForGame(setup, position);
-  if (!wanted) return;
+async function newGame(position = "", rules = null) {
+  const wanted = await askForGame(setup, position, rules);
+  if (wanted) await begin(wanted);
+}
+
+/** Opens a new game. */
+async function begin(wanted) {
   say("…");
   try {
     turned = false;
@@ -280,6 +291,18 @@ async function newGame(position = "") {
   } catch (error) {
     say(error.message, 10000);
   }
+}
+
+/** Side to move after so many plies. */
+const colorAt = ply => (ply % 2 ? OTHER[state.first] : state.first);
+
+async function setUp() {
+  const from = state ? {rules: state.rules, fen: fenOf(piecesAt(plies()), colorAt(plies()))} : {rules: "cbd"};
+  const chosen = await askForPosition(setup, {...from, notation: board.notation, flipped: board.flipped});
+  if (!chosen) return;
+  if (chosen.then === "play") return newGame(chosen.position, chosen.rules);
+  switchAnalysis(true);
+  await begin({rules: chosen.rules, position: chosen.position, seats: {W: "person", B: "person"}});
 }
 
 async function download() {
@@ -308,6 +331,7 @@ function drawWords() {
 
 const actions = {
   new: () => newGame(),
+  edit: setUp,
   undo: () => act("undo"),
   hint,
   draw: async () => { if ((await act("draw"))?.declined) say(t.declined, 5000); },
@@ -324,15 +348,11 @@ const actions = {
     if (analysing) drawAnalysis();
   },
   analyse: () => {
-    analysing = !analysing;
-    byId("analyse").setAttribute("aria-pressed", String(analysing));
-    if (analysing) analyse();
-    else {
-      live.analyse(null);
-      board.arrows([]);
-    }
-    drawAnalysis();
+    switchAnalysis(!analysing);
     draw();
+    if (analysing) return analyse();
+    live.analyse(null);
+    board.arrows([]);
   },
   review: () => {
     values = [];
@@ -361,7 +381,7 @@ const actions = {
   },
 };
 for (const [id, action] of Object.entries(actions)) {
-  byId(id).addEventListener("click", () => { if (state || ["new", "notation", "sound", "language"].includes(id)) action(); });
+  byId(id).addEventListener("click", () => { if (state || ["new", "edit", "notation", "sound", "language"].includes(id)) action(); });
 }
 addEventListener("hashchange", () => { if (keyOfAddress() && keyOfAddress() !== key) open(keyOfAddress()); });
 
