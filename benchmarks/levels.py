@@ -2,7 +2,7 @@
 
     python benchmarks/levels.py [--games 200] [--levels beginner,casual,amateur,club,strong]
 
-Levels with limited time need an idle machine; those that are taken without an option do not.
+Levels with limited time are left to benchmarks/strength.py (see docs/web.md), which gives each game a core of its own.
 """
 
 import argparse

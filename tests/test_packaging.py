@@ -3,9 +3,12 @@
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -35,16 +38,31 @@ def test_the_game_does_without_torch():
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 
 
-def test_a_wheel_holds_packages_and_configs(tmp_path):
-    # Built in a copy, since building leaves folders behind.
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+@pytest.fixture
+def copy(tmp_path):
+    """What distributions are made of, in a folder of its own, since building leaves folders behind."""
+    for name in ("pyproject.toml", "MANIFEST.in", "README.md", "README.pt-BR.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path)
     for name in ("env", "damas_rl", "configs"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-    code = "from setuptools.build_meta import build_wheel; print(build_wheel('.'))"
-    built = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    return tmp_path
+
+
+def build(copy, kind):
+    code = f"from setuptools.build_meta import build_{kind}; print(build_{kind}('.'))"
+    built = subprocess.run([sys.executable, "-c", code], cwd=copy, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
-    with zipfile.ZipFile(tmp_path / built.stdout.split()[-1]) as wheel:
+    return copy / built.stdout.split()[-1]
+
+
+def test_a_source_distribution_holds_both_readmes(copy):
+    with tarfile.open(build(copy, "sdist")) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"README.md", "README.pt-BR.md", "LICENSE", "damas_rl/players.py"} <= names
+
+
+def test_a_wheel_holds_packages_and_configs(copy):
+    with zipfile.ZipFile(build(copy, "wheel")) as wheel:
         names = set(wheel.namelist())
     for folder in ("env", "."):
         for path in (ROOT / folder).glob("damas_*/**/*"):

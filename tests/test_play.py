@@ -1,5 +1,6 @@
-"""The terminal game: moves in both notations, undo, hint, resignation, saving, endings, and polite ends."""
+"""The terminal game: moves in both notations, all commands, levels, clock, saving, endings, and polite ends."""
 
+import functools
 import io
 import os
 import pty
@@ -13,12 +14,16 @@ from pathlib import Path
 import pytest
 
 from damas_env.game import Game
-from damas_env.notation import read_pdn
+from damas_env.notation import read_pdn, write_pdn
 from damas_env.rules import get_rules
 from damas_rl.cli import main
 from damas_rl.console import Console
+from damas_rl.play import terminal
+from damas_rl.play.clocks import Clock, TimeControl
+from damas_rl.play.levels import ADVISER, LEVELS, make_opponent
+from damas_rl.play.table import OTHER, PERSON, Table
 from damas_rl.play.terminal import TerminalGame
-from damas_rl.players import make_player
+from damas_rl.players import Player
 
 CBD = get_rules("cbd")
 START = Game(CBD)
@@ -37,19 +42,28 @@ class Script(io.StringIO):
 @pytest.fixture
 def play(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     def run(
-        *lines: str, fen: str | None = None, color: str = "W", opponent: str = "alphabeta:depth=2", rules: str = "cbd"
+        *lines: str,
+        fen: str | None = None,
+        color: str = "W",
+        opponent: str = "alphabeta:depth=2",
+        rules: str = "cbd",
+        you: str = PERSON,
+        clock: TimeControl | None = None,
     ) -> str:
         output = io.StringIO()
         monkeypatch.setattr(sys, "stdin", Script("".join(f"{line}\n" for line in lines)))
         console = Console(file=output, width=100, force_terminal=False)
         monkeypatch.setattr(sys, "stdout", output)
-        game = TerminalGame(
-            Game(rules, fen),
-            make_player(opponent, rules, 1),
-            make_player("alphabeta:depth=4", rules, 1),
-            color,
-            console,
+
+        @functools.cache
+        def player(name: str) -> Player:  # adviser and analyst take less time here
+            spec = "alphabeta:depth=4" if name == ADVISER or "ms=" in name else name
+            return make_opponent(spec, get_rules(rules), 1)
+
+        table = Table(
+            Game(rules, fen), {color: you, OTHER[color]: opponent}, clock=Clock(clock) if clock else None, fen=fen
         )
+        game = TerminalGame(table, player, console)
         game.run()
         run.game = game  # type: ignore[attr-defined]
         return output.getvalue()
@@ -110,7 +124,7 @@ def test_hint_is_a_legal_move_in_both_notations(play) -> None:  # type: ignore[n
 def test_resignation_and_its_undo(play) -> None:  # type: ignore[no-untyped-def]
     output = play("resign", "22-18", "undo", "22-18", "quit")
     assert "Black wins: White resigns." in output
-    assert "The game is over: undo, save FILE or quit." in output
+    assert "The game is over: undo, rematch, review, save FILE or quit." in output
     assert play.game.game.ply == 2
     assert "White wins: Black resigns." in play("resign", "quit", color="B")
 
@@ -131,7 +145,7 @@ def test_a_draw_is_agreed_only_if_the_opponent_expects_no_more(play, tmp_path: P
 @pytest.mark.parametrize(("rules", "agreed"), [("ttakji", True), ("dogames", False), ("damasite", False)])
 def test_draws_are_agreed_only_where_the_rules_know_them(play, rules: str, agreed: bool) -> None:  # type: ignore[no-untyped-def]
     output = play("draw", "quit", rules=rules, opponent="random")
-    assert ("Draw by agreement." in output) == agreed == (play.game.outcome() is not None)
+    assert ("Draw by agreement." in output) == agreed == (play.game.table.outcome() is not None)
     assert (f"The rules {rules} know no draw by agreement." in output) == (not agreed)
 
 
@@ -157,7 +171,7 @@ def test_draw_counters_and_draws_are_shown(play) -> None:  # type: ignore[no-unt
     output = play(*(["1"] * 40), fen="W:WK29:BK1")
     assert "of 10 ending plies" in output
     assert "Draw: " in output
-    assert play.game.outcome().winner is None
+    assert play.game.table.outcome().winner is None
 
 
 @pytest.mark.parametrize(
@@ -174,7 +188,7 @@ def test_draws_by_a_count_name_that_count(play, rules, fen, counter, move, sente
     slot = game.rules.counter_names.index(counter)
     game.positions.counters[0, slot] = game.counters()[counter]["limit"] - 1
     game.push(move)
-    assert terminal._ending(terminal.outcome()) == sentence
+    assert terminal._ending(game.outcome()) == sentence
 
 
 def test_moves_after_a_save_are_not_lost(play, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
@@ -218,6 +232,89 @@ def test_no_name_of_a_file_ends_the_game(play, name: str, message: str) -> None:
     assert message in output and "W:W" in output and output.endswith("Goodbye.\n")
 
 
+def test_rematch_swaps_the_colours_and_begins_anew(play) -> None:  # type: ignore[no-untyped-def]
+    output = play("rematch", "1", "rematch", "quit", fen="W:WK29,K30:BK22")
+    assert "The game goes on" in output
+    assert output.index("White wins: Black has no piece left. Well played!") < output.index("You play Black")
+    assert "White wins: Black has no piece left. Better luck next time." in output
+    assert output.count("The moves were: ") == 2 and play.game.game.ply == 1
+
+
+def test_two_people_share_a_screen(play) -> None:  # type: ignore[no-untyped-def]
+    output = play("22-18", "9-14", "undo", "hint", "resign", "quit", opponent=PERSON)
+    assert "Two people play here." in output and "Black, move 1> " in output and "Hint: " in output
+    assert play.game.game.ply == 1
+    assert "White wins: Black resigns.\n" in output  # nobody is told that it was well played
+    assert "Draw by agreement." in play("draw", "quit", opponent=PERSON)
+
+
+def test_two_players_can_be_watched(play, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "watched.pdn"
+    output = play(
+        "undo", "resign", f"save {path}", "quit", you="amateur", opponent="random", fen="W:W21,22,23,K30:B1,9"
+    )
+    assert "White is amateur (alphabeta:depth=2, 5% at random), Black is random." in output
+    assert "Machines take nothing back." in output and "The game is over." in output
+    (game,) = read_pdn(path.read_text(), CBD)
+    assert game.result in ("1-0", "0-1", "1/2-1/2") and output.count(" plays ") == len(game.moves)
+    assert (game.tags["White"], game.tags["Black"]) == ("amateur", "random")
+
+
+def test_who_is_out_of_time_loses(play, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    moment = [1000.0]
+
+    def read(game: TerminalGame) -> str:
+        line = sys.stdin.readline().strip()
+        if not line:
+            raise EOFError
+        print(game._prompt())
+        seconds, _, command = line.rpartition(" ")
+        moment[0] += float(seconds or 0)
+        return command
+
+    monkeypatch.setattr(terminal.time, "time", lambda: moment[0])
+    monkeypatch.setattr(TerminalGame, "_read", read)
+    control = TimeControl(60, 2, 10)
+    output = play("30 1", "59 1", "5 1", "9 1", "11 1", "1", "resign", color="W", opponent="random", clock=control)
+    assert "Clock: White 1:00 + 2 × 10 s, Black 1:00 + 2 × 10 s" in output
+    assert "White, move 3 (0:01 + 2 × 10 s)> " in output  # thirty seconds before the first move count for nobody
+    assert "White, move 4 (10 s, 2 periods)> " in output
+    assert "White, move 5 (10 s, 2 periods)> " in output  # a period is used up by a longer move only
+    assert "White, move 6 (10 s, last period)> " in output
+    output = play("1", "85 1", "moves", "undo", "quit", opponent="random", clock=control)
+    assert "Black wins: White's time is over. Better luck next time." in output
+    assert "The game is over: undo" in output
+    assert play.game.table.outcome() is None  # taken back
+
+
+def test_a_position_and_a_game_are_analysed(play) -> None:  # type: ignore[no-untyped-def]
+    output = play("review", "analyse", "18x9", "analyse", "review", "quit", fen="W:W29,18:B14,5", opponent="random")
+    assert "There is no move to look at yet." in output
+    assert "White to move: " in output and "18x9" in output.split("White to move: ")[1]
+    reviewed = play("22-17", "review", "quit", fen="W:W22,29:B5,1", opponent="random")
+    assert "2 plies, " in reviewed and "You - random" in reviewed
+
+
+def test_a_game_from_a_file_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = Game(CBD)
+    for move in ("22-18", "9-13"):
+        begun.push(move)
+    (tmp_path / "begun.pdn").write_text(write_pdn([begun.pdn({})]))
+    monkeypatch.setattr(sys, "stdin", Script(f"save {tmp_path / 'more.pdn'}\nquit\n"))
+    assert main(["play", "--pdn", str(tmp_path / "begun.pdn"), "--opponent", "random", "--color", "black"]) == 0
+    assert "You play Black against random." in capsys.readouterr().out
+    (more,) = read_pdn((tmp_path / "more.pdn").read_text(), CBD)
+    assert more.moves[:2] == begun.moves and len(more.moves) == 3
+
+
+def test_levels_are_those_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["play", "--help"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert ", ".join(level.id for level in LEVELS[:-1]) + f" or {LEVELS[-1].id};" in told
+
+
 def test_end_of_input_and_interruption_are_polite(play) -> None:  # type: ignore[no-untyped-def]
     output = play("22-18")
     assert output.rstrip().endswith("Goodbye.")
@@ -230,7 +327,7 @@ def test_end_of_input_and_interruption_are_polite(play) -> None:  # type: ignore
 
 def test_help_lists_the_commands(play) -> None:  # type: ignore[no-untyped-def]
     output = play("help", "fen", "QUIT")
-    for word in ("hint", "undo", "flip", "draw", "resign", "save FILE", "quit"):
+    for word in ("hint", "undo", "analyse", "review", "flip", "draw", "resign", "rematch", "save FILE", "quit"):
         assert word in output
     assert START.fen() in output
 
@@ -239,6 +336,13 @@ def test_help_lists_the_commands(play) -> None:  # type: ignore[no-untyped-def]
     ("arguments", "message"),
     [
         (["--opponent", "alphabeta"], "needs a limit"),
+        (["--opponent", "clbu"], "Did you mean 'club'?"),
+        (["--watch", "nobody"], "Unknown player 'nobody'"),
+        (["--clock", "soon"], "is not a clock such as"),
+        (["--clock", "0"], "needs main time or byo-yomi periods"),
+        (["--clock", "5+3x0"], "go together"),
+        (["--pdn", "no-such-file.pdn"], "cannot read"),
+        (["--pdn", "x", "--fen", "W:W21:B1"], "give one of them"),
         (["--color", "red"], "invalid choice"),
         (["--fen", "W:W33:B1"], "FEN"),
         (["--rules", "chess"], "Unknown rule set"),

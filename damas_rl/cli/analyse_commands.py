@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from damas_env.game import Game
-from damas_env.notation import PdnGame, decode, one_line, read_pdn, write_pdn
+from damas_env.notation import decode, read_pdn, write_pdn
 from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import RuleSet, get_rules
 from damas_rl.cli.common import (
@@ -26,12 +26,10 @@ from damas_rl.cli.common import (
 from damas_rl.files import atomic_write
 
 if TYPE_CHECKING:  # it loads kernels
-    from damas_rl.analysis import GameView, PositionView
+    from damas_rl.analysis import GameView
     from damas_rl.players import Player
 
 _DEFAULT_MS = 500
-_LINE = 8
-"""Moves of a line that the table shows."""
 
 
 def register(subparsers: Any) -> None:
@@ -76,6 +74,7 @@ def _player(arguments: argparse.Namespace, rules: RuleSet) -> "Player":
 
 def _position(arguments: argparse.Namespace) -> None:
     from damas_rl.analysis import look_at
+    from damas_rl.play.views import position_lines
 
     game = Game(arguments.rules or DEFAULT_RULES, arguments.what)
     if outcome := game.outcome():
@@ -86,32 +85,12 @@ def _position(arguments: argparse.Namespace) -> None:
         head = {"fen": game.fen(), "rules": game.rules.name, "player": player.name, "to_move": game.color}
         print_json({**head, **asdict(view)})
         return
-    _show_position(game, view)
-
-
-def _show_position(game: Game, view: "PositionView") -> None:
-    from rich.table import Column, Table
-
-    from damas_rl.play.lines import signed
-
-    side = "White" if game.color == "W" else "Black"
-    lines = [f"{side} to move: {signed(view.value)}, {view.nodes:,} positions looked at", " ".join(view.line)]
-    if view.table:
-        lines.append(f"endgame table, draw laws left out: {view.table}")
-    tree, tables = view.moves[0].visits is not None, any(move.table for move in view.moves)
-    columns: list[Column | str] = ["move", Column("value", justify="right")]
-    columns += [Column(name, justify="right") for name in ("prior", "visits") if tree]
-    table = Table(*columns, *(["endgame table"] if tables else []), "line")
-    for move in view.moves:
-        row = [move.pdn, signed(move.value) if move.visits != 0 else ""]  # tree search guesses what it has not visited
-        row += [f"{move.prior:.1%}", f"{move.visits:,}"] if tree else []
-        row += [str(move.table or "")] if tables else []
-        table.add_row(*row, " ".join(move.line[1:_LINE]))
-    show(*lines, table)
+    show(*position_lines(game.color, view))
 
 
 def _games(arguments: argparse.Namespace) -> None:
     from damas_rl.analysis import review
+    from damas_rl.play.views import game_lines
 
     output = output_path("--pdn", arguments.pdn) if arguments.pdn is not None else None
     rules = get_rules(arguments.rules) if arguments.rules is not None else None
@@ -143,7 +122,7 @@ def _games(arguments: argparse.Namespace) -> None:
         print_json({"file": arguments.what, "complete": looked == total, "games": documents})
     else:
         for number, view in enumerate(views, 1):
-            _show_game(number, view)
+            show(*game_lines(view, number))
     if looked < total:
         print(f"damas: interrupted after {looked} of {total} plies", file=sys.stderr)
     for number, game in enumerate(games, 1):
@@ -165,26 +144,3 @@ def _document(number: int, view: "GameView") -> dict[str, Any]:
         "legal": game.error is None,
         "plies": [asdict(ply) for ply in view.plies],
     }
-
-
-def _show_game(number: int, view: "GameView") -> None:
-    """A game as a table, its bad moves told in words."""
-    from rich.markup import escape
-    from rich.table import Column, Table
-
-    from damas_rl.play.lines import signed
-
-    title = f"{number}. {_players(view.game)}  {view.game.result}"
-    table = Table(Column("ply", justify="right"), "move", "before", "after", "remark", title=escape(one_line(title)))
-    for ply in view.plies:
-        side = "White" if ply.color == "W" else "Black"
-        remark = f"[red]{side} throws the {ply.lost} away[/red]; better {' '.join(ply.best[:5])}" if ply.lost else ""
-        table.add_row(str(ply.ply), ply.pdn, signed(ply.before), signed(ply.after), remark)
-    thrown = sum(ply.lost is not None for ply in view.plies)
-    results = {0: "no result", 1: "one result"}.get(thrown, f"{thrown} results")
-    plies = "1 ply" if len(view.plies) == 1 else f"{len(view.plies)} plies"
-    show(table, f"{plies}, {results} thrown away")
-
-
-def _players(game: PdnGame) -> str:
-    return f"{game.tags.get('White', '?')} - {game.tags.get('Black', '?')}"

@@ -1,11 +1,14 @@
 """``damas bestmove``, ``match`` and ``play``: one move of a player, matches between players, a game in the terminal."""
 
 import argparse
+import functools
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from damas_env.errors import shown
 from damas_env.game import Game
 from damas_env.notation import decode, format_move, visible
 from damas_env.rules import get_rules
@@ -28,10 +31,12 @@ from damas_rl.cli.common import (
     whole_number,
 )
 from damas_rl.files import atomic_write
+from damas_rl.play.clocks import Clock, TimeControl
 
 if TYPE_CHECKING:  # both load torch or kernels, which most commands do without
     from damas_rl.arena import MatchResult
     from damas_rl.elo import Sprt
+    from damas_rl.players import Player
 
 _SPEC = (
     "player, such as random, alphabeta:depth=6, alphabeta:ms=100, mcts:net=RUN,sims=200, mcts:net=RUN,ms=100, "
@@ -80,13 +85,37 @@ def register(subparsers: Any) -> None:
     match.set_defaults(run=_match)
 
     play = subparsers.add_parser(
-        "play", help="play against the computer in the terminal", description="Plays a game in the terminal."
+        "play",
+        help="play against the computer in the terminal",
+        description="Plays a game in the terminal, against the same levels as damas web. help lists what can be typed.",
     )
-    play.add_argument("--opponent", default="alphabeta:depth=6", metavar="SPEC", help=f"{_SPEC} (default: %(default)s)")
+    play.add_argument(
+        "--opponent", default="casual", metavar="LEVEL|SPEC",
+        help="beginner, casual, amateur, club, strong, network or full; person (two people at one screen); or a "
+        f"{_SPEC} (default: %(default)s)",
+    )  # fmt: skip
     play.add_argument("--color", choices=("white", "black", "random"), default="white", help="your side")
+    play.add_argument("--watch", metavar="LEVEL|SPEC", help="let this player play your side, and watch")
+    play.add_argument(
+        "--clock", type=_time_control, metavar="MIN[+NxSEC]",
+        help="minutes for each side, then N periods of SEC seconds for a move (byo-yomi), such as 5+3x30",
+    )  # fmt: skip
     add_position(play)
+    play.add_argument("--pdn", metavar="FILE", help="go on with the first game of a PDN file")
     _add_seed(play)
     play.set_defaults(run=_play)
+
+
+def _time_control(text: str) -> TimeControl:
+    """The type of ``--clock``."""
+    given = re.fullmatch(r"([0-9]{1,3})(?:\+([0-9]{1,2})x([0-9]{1,3}))?", text)
+    if not given:
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not a clock such as 5 (minutes) or 5+3x30")
+    minutes, periods, seconds = (int(number or 0) for number in given.groups())
+    try:
+        return TimeControl(60 * minutes, periods, seconds)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _add_seed(parser: argparse.ArgumentParser) -> None:
@@ -201,14 +230,25 @@ def _print_match(result: "MatchResult", sprt: "Sprt | None", as_json: bool) -> N
 
 def _play(arguments: argparse.Namespace) -> None:
     from damas_rl.console import Console
+    from damas_rl.play.levels import make_opponent
+    from damas_rl.play.table import OTHER, PERSON, Table, read_position
     from damas_rl.play.terminal import TerminalGame
-    from damas_rl.players import make_player
 
-    game = Game(arguments.rules, arguments.fen)
-    seeds = _seeds(arguments.seed, 3)
-    color = arguments.color[0].upper()
-    if arguments.color == "random":
-        color = "WB"[seeds[2] % 2]
-    opponent = make_player(arguments.opponent, game.rules, seeds[0])
-    adviser = make_player("alphabeta:depth=9", game.rules, seeds[1])
-    TerminalGame(game, opponent, adviser, color, Console(highlight=False)).run()
+    if arguments.pdn is not None and arguments.fen is not None:
+        raise CommandError("--pdn and --fen both say where the game begins: give one of them")
+    if arguments.pdn is not None:
+        game, fen = read_position(decode(read_bytes(arguments.pdn)), get_rules(arguments.rules))
+    else:
+        game, fen = Game(arguments.rules, arguments.fen), arguments.fen
+    seeds = np.random.default_rng(arguments.seed)
+    color = "WB"[seeds.integers(2)] if arguments.color == "random" else arguments.color[0].upper()
+
+    @functools.cache
+    def player(name: str) -> "Player":
+        return make_opponent(name, game.rules, int(seeds.integers(1 << 32)))
+
+    seats = {color: arguments.watch or PERSON, OTHER[color]: arguments.opponent}
+    for seat in set(seats.values()) - {PERSON}:
+        player(seat)  # whatever is wrong with it is said before the board is shown
+    clock = Clock(arguments.clock) if arguments.clock else None
+    TerminalGame(Table(game, seats, clock=clock, fen=fen), player, Console(highlight=False)).run()

@@ -1,12 +1,13 @@
 """The opponents that the page and the terminal offer, from beginner to full strength."""
 
+import difflib
 from dataclasses import dataclass
 
 import numpy as np
 
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
-from damas_rl.players import Choice, Player, make_player
+from damas_rl.players import Choice, Player, PlayerError, make_player
 
 
 @dataclass(frozen=True)
@@ -82,3 +83,18 @@ def make_level(level: Level, rules: RuleSet, seed: int) -> Player:
             raise
         player = make_player(level.elsewhere, rules, seed)
     return Careless(player, level.slips, seed) if level.slips else player
+
+
+def make_opponent(name: str, rules: RuleSet, seed: int) -> Player:
+    """The player of a level's name or of a player's spec.
+
+    Raises:
+        ValueError: it is neither, or cannot play by these rules.
+    """
+    known = {level.id: level for level in LEVELS}
+    if name in known:
+        return make_level(known[name], rules, seed)
+    near = difflib.get_close_matches(name, known, n=1)
+    if near and ":" not in name:
+        raise PlayerError(f"Unknown level {name!r}. Did you mean {near[0]!r}? Levels: {', '.join(known)}.")
+    return make_player(name, rules, seed)

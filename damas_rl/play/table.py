@@ -15,6 +15,9 @@ PERSON = "person"
 
 OTHER = {"W": "B", "B": "W"}
 
+DRAW_VALUE = 0.1
+"""Value, for itself, up to which a level takes an offered draw."""
+
 
 class RequestError(ValueError):
     """Something that cannot be done now; the message is one sentence for the user."""
@@ -175,12 +178,16 @@ class Table:
             Game(self.game.rules, self.fen), seats, self.remote, clock, fen=self.fen, aided=self.fen is not None
         )
 
-    def pdn(self, names: dict[str, str]) -> str:
-        """The game as a PDN file; ``names`` are the players' by side."""
+    def pdn_game(self, names: dict[str, str], event: str) -> PdnGame:
+        """The game with tags and result; ``names`` are the players' by side."""
         date = time.strftime("%Y.%m.%d", time.localtime(self.created))
-        written = self.game.pdn({"Event": "damas web", "Date": date, "White": names["W"], "Black": names["B"]})
-        written.result = result_of(self.outcome(), self.game.rules)
-        return write_pdn([written])
+        written = self.game.pdn({"Event": event, "Date": date, "White": names["W"], "Black": names["B"]})
+        written.result = result_of(self.outcome(), self.game.rules)  # that of a resignation or an agreement too
+        return written
+
+    def pdn(self, names: dict[str, str]) -> str:
+        """The game as a PDN file of the web application."""
+        return write_pdn([self.pdn_game(names, "damas web")])
 
     def record(self) -> dict[str, Any]:
         """Everything, for :meth:`restore`."""

@@ -1,74 +1,87 @@
-"""A game against a player in the terminal; works as well with piped input and without colours."""
+"""A game in the terminal; works as well with piped input and without colours."""
 
-import datetime
+import math
 import sys
+import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
 from damas_env import render
 from damas_env.errors import shown
 from damas_env.game import Game
-from damas_env.notation import Move, result_of, write_pdn
+from damas_env.notation import Move, PdnGame, parse_move, write_pdn
 from damas_env.termination import Outcome, Termination
+from damas_rl.analysis import look_at, review
 from damas_rl.console import Console
 from damas_rl.files import atomic_write, why
+from damas_rl.play.levels import ADVISER
 from damas_rl.play.lines import signed, spell_line
-from damas_rl.players import Choice, Player
+from damas_rl.play.table import DRAW_VALUE, OTHER, PERSON, RequestError, Table
+from damas_rl.play.views import SIDES, game_lines, position_lines
+from damas_rl.players import Choice, Player, strong_spec
 
-_LEVEL = 0.1
-"""Value, for itself, up to which an opponent takes an offered draw."""
+_ANALYST_MS = 500
+"""For each position that is analysed, as in ``damas analyse``."""
 
-_SIDES = {"W": "White", "B": "Black"}
 _HELP = (
     ("a move", "c3-d4, 22-18, or its number in the list; a capture as a3xc5, full path where needed"),
-    ("hint", "what a strong player would do"),
+    ("hint", "what the strongest player would do"),
     ("undo", "take back your last move and the reply"),
+    ("analyse", "every move of this position with its value"),
+    ("review", "the game so far, with the moves that threw a result away"),
     ("moves", "show board and legal moves again"),
     ("flip", "turn the board"),
     ("fen", "print the position"),
     ("save FILE", "write the game as PDN"),
     ("draw", "offer a draw; your opponent takes it unless it expects more"),
     ("resign", "give the game up"),
+    ("rematch", "once more with the colours swapped, when the game is over"),
     ("quit", "leave"),
 )
 
 
 class TerminalGame:
-    """One game between a person and a player.
+    """One game after the other: a person against a player, two persons at one screen, or two players to watch.
 
     Args:
-        game: where it begins, without moves.
-        opponent: who answers.
-        adviser: who gives hints.
-        color: side of the person, ``"W"`` or ``"B"``.
+        table: the game, with its seats and clock. Seats are ``PERSON`` or names that ``players`` knows.
+        players: the player of a seat, of ``ADVISER`` (who gives hints) and of the spec of an analyst.
         console: where everything is shown and read.
     """
 
-    def __init__(self, game: Game, opponent: Player, adviser: Player, color: str, console: Console) -> None:
-        self.game, self.opponent, self.adviser, self.color = game, opponent, adviser, color
-        self._console = console
-        self._flip = color == "B"
-        self._ended: Outcome | None = None  # by the players, not by the rules
+    def __init__(self, table: Table, players: Callable[[str], Player], console: Console) -> None:
+        self.table = table
+        self._players, self._console = players, console
+        self._flip = self._alone() == "B"
         self._saved: Path | None = None
         self._saved_moves: list[Move] = []
         self._commands: dict[str, Callable[[], None]] = {
             "hint": self._hint,
             "undo": self._undo,
+            "analyse": self._analyse,
+            "review": self._review,
             "moves": self._show,
             "flip": self._turn,
             "fen": lambda: self._say(self.game.fen()),
             "draw": self._offer_draw,
-            "resign": self._resign,
+            "resign": lambda: self._end(self.table.resign),
+            "rematch": self._rematch,
             "help": self._help,
         }
 
+    @property
+    def game(self) -> Game:
+        """Position and moves."""
+        return self.table.game
+
     def run(self) -> None:
         """Plays until the person leaves, the input ends or Ctrl-C is pressed."""
-        self._say(f"You play {_SIDES[self.color]} against {escape(self.opponent.name)}. Type a move, or help.")
+        self._introduce()
         try:
             self._advance()
             while self._command(self._read()):
@@ -85,9 +98,30 @@ class TerminalGame:
             self._console.print(line, markup=False, highlight=False)
         return line
 
-    def outcome(self) -> Outcome | None:
-        """How the game has ended, None while it goes on."""
-        return self._ended or self.game.outcome()
+    def _alone(self) -> str | None:
+        """The side of the only person, None if there are two or none."""
+        persons = [side for side in "WB" if self.table.seats[side] == PERSON]
+        return persons[0] if len(persons) == 1 else None
+
+    def _side(self) -> str:
+        """The side that a command speaks for."""
+        return self._alone() or self.game.color
+
+    def _introduce(self) -> None:
+        alone = self._alone()
+        if alone:
+            who = f"You play {SIDES[alone]} against {self._described(OTHER[alone])}."
+        elif self.table.machines:
+            who = f"White is {self._described('W')}, Black is {self._described('B')}. Ctrl-C ends the game."
+        else:
+            who = "Two people play here."
+        self._say(who if self.table.machines else f"{who} Type a move, or help.")
+
+    def _described(self, side: str) -> str:
+        """Who plays a side that no person plays, such as ``club (alphabeta:depth=4)``."""
+        seat = self.table.seats[side]
+        name = self._players(seat).name
+        return escape(seat if name == seat else f"{seat} ({name})")
 
     def _command(self, line: str) -> bool:
         """Does what a line asks for; False if it asks to leave."""
@@ -95,6 +129,7 @@ class TerminalGame:
         word = word.lower()
         if word in ("quit", "exit"):
             return False
+        self._look_at_clock()
         if word == "save":
             self._save(rest.strip())
         elif word in self._commands and not rest:
@@ -103,52 +138,70 @@ class TerminalGame:
             self._move(line)
         return True
 
+    def _look_at_clock(self) -> None:
+        """Ends the game if the line that was just typed has come too late."""
+        if not self.table.outcome():
+            self.table.flag(time.time())
+            if self.table.outcome():
+                self._show()
+
     def _move(self, text: str) -> None:
         """Plays the person's move and the reply."""
-        if self.outcome():
-            self._warn("The game is over: undo, save FILE or quit.")
+        if self.table.outcome():
+            self._warn("The game is over: undo, rematch, review, save FILE or quit.")
             return
         legal = self.game.legal_moves()
-        if text.isascii() and text.isdigit() and 1 <= int(text) <= len(legal):
-            self.game.push(legal[int(text) - 1])
-        else:
-            try:
-                self.game.push(text)
-            except ValueError as error:
-                self._warn(f"{error}. Type help for the commands.")
-                return
+        try:
+            numbered = text.isascii() and text.isdigit() and 1 <= int(text) <= len(legal)
+            move = legal[int(text) - 1] if numbered else parse_move(text, self.game.positions)
+        except ValueError as error:
+            self._warn(f"{error}. Type help for the commands.")
+            return
+        self.table.move(move.action, time.time())
         self._advance()
 
     def _advance(self) -> None:
-        """Lets the opponent move if it is its turn, then shows where the game stands."""
-        if not self.outcome() and self.game.color != self.color:
-            choice = self._ask(self.opponent, f"{escape(self.opponent.name)} is thinking")
+        """Lets players move until it is a person's turn, then shows where the game stands."""
+        while seat := self.table.thinker:
+            choice = self._ask(self._players(seat), f"{escape(seat)} is thinking")
+            self.table.flag(time.time())
+            if self.table.outcome():
+                break
             move = next(move for move in self.game.legal_moves() if move.action == int(choice.actions[0]))
-            spelled = self._spell(move)
-            self._say(f"{_SIDES[self.game.color]} plays [bold]{spelled}[/bold].")
-            self.game.push(move)
+            self._say(f"{SIDES[self.game.color]} plays [bold]{self._spell(move)}[/bold].")
+            self.table.move(move.action, time.time())
+            if self.table.thinker:
+                self._show_board()
         self._show()
 
     def _ask(self, player: Player, doing: str) -> Choice:
-        if not self._console.is_terminal:
-            return player.choose(self.game.positions)
-        with self._console.status(f"{doing} ..."):
+        with self._thinking(doing):
             return player.choose(self.game.positions)
 
-    def _show(self) -> None:
-        """Prints the board, the draw counters, and the legal moves or the end of the game."""
+    def _thinking(self, doing: str) -> AbstractContextManager[object]:
+        """Tells on a terminal what takes time."""
+        return self._console.status(f"{doing} ...") if self._console.is_terminal else nullcontext()
+
+    def _show_board(self) -> None:
+        """Prints the board and what tells the end: draw counters and clock."""
         last = self.game.moves[-1] if self.game.moves else None
         board = render.text(self.game.positions, flip=self._flip, color=self._console.colored, last_move=last)
         self._console.print(Text.from_ansi(board), soft_wrap=True)
         for line in self._draw_counters():
             self._say(f"[yellow]{line}[/yellow]")
-        if outcome := self.outcome():
+        if self.table.clock:
+            self._say(f"Clock: White {self._time_left('W')}, Black {self._time_left('B')}")
+
+    def _show(self) -> None:
+        """Prints the board, and the legal moves or the end of the game."""
+        self._show_board()
+        if outcome := self.table.outcome():
             self._say(f"[bold]{self._ending(outcome)}[/bold]")
             return
         legal = self.game.legal_moves()
         if legal[0].captures:
             self._say("You must capture.")
-        table = Table.grid(padding=(0, 3))
+        table = Grid.grid(padding=(0, 3))
         entries = [f"[dim]{number:2}[/dim]  {self._spell(move)}" for number, move in enumerate(legal, 1)]
         columns = max(1, min(4, self._console.width // (max(len(self._spell(move)) for move in legal) + 8)))
         for start in range(0, len(entries), columns):
@@ -167,9 +220,19 @@ class TerminalGame:
             lines.append(f"occurrence {earlier + 1}{limit} of this position")
         return lines
 
+    def _time_left(self, side: str) -> str:
+        """What the clock shows for a side, such as ``4:57 + 3 × 30 s``."""
+        assert self.table.clock is not None
+        shown = self.table.clock.view(time.time())
+        left, period = shown["sides"][side], shown["control"]["period"]
+        main, periods = math.ceil(left["main"]), left["periods"]
+        if not main and periods:
+            return f"{math.ceil(left['period'])} s, " + ("last period" if periods == 1 else f"{periods} periods")
+        return f"{main // 60}:{main % 60:02}" + (f" + {periods} × {period} s" if periods else "")
+
     def _ending(self, outcome: Outcome) -> str:
         """How the game has ended, in one sentence."""
-        winner = _SIDES.get(outcome.winner or "", "")
+        winner = SIDES.get(outcome.winner or "", "")
         loser = "Black" if winner == "White" else "White"
         counts = self.game.counters().values()
         full = max((count["plies"] for count in counts if count["plies"] >= count["limit"]), default=0)
@@ -177,6 +240,7 @@ class TerminalGame:
             Termination.NO_PIECES: f"{winner} wins: {loser} has no piece left.",
             Termination.BLOCKED: f"{winner} wins: {loser} has no legal move.",
             Termination.RESIGNATION: f"{winner} wins: {loser} resigns.",
+            Termination.TIME: f"{winner} wins: {loser}'s time is over.",
             Termination.AGREEMENT: "Draw by agreement.",
             Termination.REPETITION: f"Draw: the position has occurred {self.game.rules.repetition} times.",
             Termination.NO_PROGRESS: f"Draw: {full} plies without progress.",
@@ -185,77 +249,104 @@ class TerminalGame:
             Termination.PLY_CAP: f"Stopped without a result: the game has lasted {self.game.ply} plies.",
         }
         verdict = reasons[outcome.termination]
-        if not outcome.winner:
+        alone = self._alone()
+        if not outcome.winner or not alone:
             return verdict
-        return f"{verdict} {'Well played!' if outcome.winner == self.color else 'Better luck next time.'}"
+        return f"{verdict} {'Well played!' if outcome.winner == alone else 'Better luck next time.'}"
 
     def _spell(self, move: Move) -> str:
         """A legal move in both notations."""
         return f"{self.game.san(move, 'algebraic')} ({self.game.san(move)})"
 
     def _prompt(self) -> str:
-        if self.outcome():
-            return "Game over (undo, save FILE, quit)> "
-        return f"{_SIDES[self.color]}, move {self.game.ply // 2 + 1}> "
+        if self.table.outcome():
+            return "Game over (undo, rematch, review, save FILE, quit)> "
+        side = self.game.color
+        left = f" ({self._time_left(side)})" if self.table.clock else ""
+        return f"{SIDES[side]}, move {self.game.ply // 2 + 1}{left}> "
 
     def _hint(self) -> None:
-        if self.outcome():
+        if self.table.outcome():
             self._warn("The game is over, there is nothing to advise.")
             return
-        choice = self._ask(self.adviser, "looking for a hint")
+        choice = self._ask(self._players(ADVISER), "looking for a hint")
         action = int(choice.actions[0])
         move = next(move for move in self.game.legal_moves() if move.action == action)
         text = f"Hint: [bold]{self._spell(move)}[/bold], value {signed(choice.values[0])} for you (-1 to 1)"
         after = spell_line(self.game.positions, choice.pvs[0][:6], "algebraic")[1:]
         self._say(f"{text}, then {' '.join(after)}." if after else f"{text}.")
 
+    def _analyst(self) -> Player:
+        return self._players(strong_spec(self.game.rules, _ANALYST_MS))
+
+    def _analyse(self) -> None:
+        if self.table.outcome():
+            self._warn("The game is over: review looks at its moves.")
+            return
+        with self._thinking("analysing"):
+            view = look_at(self.game.positions, self._analyst(), self.game.rules.notation)
+        self._console.print(*position_lines(self.game.color, view), sep="\n")
+
+    def _review(self) -> None:
+        if not self.game.moves:
+            self._warn("There is no move to look at yet.")
+            return
+        with self._thinking("looking at the moves"):
+            view = review(self._pdn(), self._analyst())
+        self._console.print(*game_lines(view), sep="\n")
+
     def _undo(self) -> None:
         """Back to the person's previous turn."""
-        if self._ended:
-            self._ended = None
-            self._show()
+        try:
+            self.table.undo("all", time.time())
+        except RequestError as refusal:
+            self._warn(str(refusal))
             return
-        mine = [ply for ply in range(self.game.ply) if self._to_move(ply) == self.color]
-        if not mine:
-            self._warn("You have not moved yet, so there is nothing to take back.")
-            return
-        while self.game.ply > mine[-1]:
-            self.game.pop()
         self._show()
-
-    def _to_move(self, ply: int) -> str:
-        """Side to move at an earlier ply."""
-        same = (self.game.ply - ply) % 2 == 0
-        return self.game.color if same else "B" if self.game.color == "W" else "W"
 
     def _turn(self) -> None:
         self._flip = not self._flip
         self._show()
 
     def _offer_draw(self) -> None:
-        if self.outcome():
-            self._warn("The game is over already.")
+        side = self._side()
+        try:
+            self.table.make_offer("draw", side)
+        except RequestError as refusal:
+            self._warn(str(refusal))
             return
-        if not self.game.rules.draw_by_agreement:
-            self._warn(f"The rules {self.game.rules.name} know no draw by agreement.")
+        self.table.offer = None  # answered at once
+        other = self.table.seats[OTHER[side]]
+        if other != PERSON:
+            name = escape(other)
+            # The value for the person, who is to move.
+            if self._ask(self._players(other), f"{name} is thinking").values[0] < -DRAW_VALUE:
+                self._say(f"{name} declines: it expects more than a draw.")
+                return
+        self._end(lambda side, now: self.table.agree(now))
+
+    def _end(self, end: Callable[[str, float], None]) -> None:
+        """Ends the game, for the person who types."""
+        try:
+            end(self._side(), time.time())
+        except RequestError as refusal:
+            self._warn(str(refusal))
             return
-        name = escape(self.opponent.name)
-        yours = self._ask(self.opponent, f"{name} is thinking").values[0]  # the value for the person, who is to move
-        if yours < -_LEVEL:
-            self._say(f"{name} declines: it expects more than a draw.")
-            return
-        self._ended = Outcome(Termination.AGREEMENT, None)
         self._show()
 
-    def _resign(self) -> None:
-        if self.outcome():
-            self._warn("The game is over already.")
+    def _rematch(self) -> None:
+        if not self.table.outcome():
+            self._warn("The game goes on: resign first, or offer a draw.")
             return
-        self._ended = Outcome(Termination.RESIGNATION, "B" if self.color == "W" else "W")
-        self._show()
+        self._tell_moves()
+        self.table = self.table.rematch()
+        self._flip = self._alone() == "B"
+        self._saved, self._saved_moves = None, []
+        self._introduce()
+        self._advance()
 
     def _help(self) -> None:
-        table = Table.grid(padding=(0, 3))
+        table = Grid.grid(padding=(0, 3))
         for command, meaning in _HELP:
             table.add_row(f"[bold]{command}[/bold]", meaning)
         self._console.print(table)
@@ -273,29 +364,29 @@ class TerminalGame:
         if taken:
             self._warn(f"{path} is there already: choose another name.")
             return
-        names = {self.color: "You", "B" if self.color == "W" else "W": self.opponent.name}
-        tags = {
-            "Event": "damas play",
-            "Date": datetime.date.today().strftime("%Y.%m.%d"),
-            "White": names["W"],
-            "Black": names["B"],
-        }
-        game = self.game.pdn(tags)
-        game.result = result_of(self.outcome(), self.game.rules)  # that of a resignation or an agreement too
         try:
-            atomic_write(path, [write_pdn([game]).encode()])
+            atomic_write(path, [write_pdn([self._pdn()]).encode()])
         except (OSError, ValueError) as error:
             self._warn(f"{shown(name)} could not be written: {why(error)}.")
             return
         self._saved, self._saved_moves = path, list(self.game.moves)
         self._say(f"The game is in {escape(str(path))}.")
 
+    def _pdn(self) -> PdnGame:
+        person = "Person" if self._alone() is None else "You"
+        return self.table.pdn_game(
+            {side: person if seat == PERSON else seat for side, seat in self.table.seats.items()}, "damas play"
+        )
+
     def _farewell(self) -> None:
-        """Says how the game stood, and gives its moves, so that nothing is lost."""
+        self._tell_moves()
+        self._say("Goodbye.")
+
+    def _tell_moves(self) -> None:
+        """Prints the moves of a game that was not saved, so that nothing is lost."""
         if self.game.moves and self.game.moves != self._saved_moves:
             moves = write_pdn([self.game.pdn({})])
             self._say("The moves were: " + " ".join(moves.split("\n\n", 1)[1].removesuffix("*\n").split()))
-        self._say("Goodbye.")
 
     def _say(self, text: str) -> None:
         self._console.print(text, highlight=False, soft_wrap=True)
