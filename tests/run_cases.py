@@ -63,7 +63,7 @@ def make_run(path, *words, iterations=6, strength=5, seconds=30.0, plies=1000, m
         if number % 2 == 0:
             won = strength * number // iterations
             pairs = {"random": (0, 0, 0, 0, 10), "alphabeta:depth=1": (10 - won, 0, 0, 0, won)}
-            events.append(ladder_event(number, seconds, pairs, 20, mistakes=0.5 - 0.05 * number))
+            events.append(ladder_event(number, seconds, pairs, 20, mistakes=0.6 / number))
     path.mkdir(parents=True)
     for folder in ("checkpoints", "networks", "games", "tb"):
         (path / folder).mkdir()

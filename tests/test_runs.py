@@ -42,7 +42,7 @@ def test_what_a_finished_run_tells(run):
     against = last.results["alphabeta:depth=1"]
     assert (against.wins, against.draws, against.losses, against.score, against.elo) == (10, 0, 10, 0.5, 0.0)
     assert against.low < 0 < against.high and not against.extreme and last.results["random"].extreme
-    assert last.mistakes == pytest.approx(0.2) and last.seconds == 3.0
+    assert last.mistakes == pytest.approx(0.1) and last.seconds == 3.0
     assert read.setting("network.width") == 16 and read.setting("network.nothing.more") is None
     assert "network.width" in read.settings() and "run_dir" not in read.settings()
 
