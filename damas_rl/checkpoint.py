@@ -26,7 +26,7 @@ from damas_env.rules import DrawLaw, RuleSet
 from damas_env.termination import Termination
 from damas_rl.files import atomic_write, sync_folder, why
 from damas_rl.networks import NetworkConfig, PolicyValueNet, build_network
-from damas_rl.strict import build
+from damas_rl.strict import ConfigError, build
 
 FORMAT = 1
 """Raised whenever the content of checkpoints changes."""
@@ -278,6 +278,8 @@ def network_from(content: Mapping[str, Any], path: Path) -> PolicyValueNet:
             raise ValueError("weights of another shape")
         network = build_network(config, rules)
         network.load_state_dict(weights)
+    except ConfigError as error:
+        raise CheckpointError(f"{path} holds no network that can be built here: {error}") from error
     except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
         raise CheckpointError(f"{path} holds no network that this version can build.") from error
     return network.eval()

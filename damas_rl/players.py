@@ -23,6 +23,8 @@ when they are first needed, which takes seconds; larger ones by ``damas tablebas
 
 ``eval=`` takes a file of ``scripts/tune_evaluation.py`` or the name of an evaluation that ships with the package;
 without it, alpha-beta judges by a few rules made by hand.
+
+Kinds of your own are found if ``DAMAS_PLUGINS`` names their modules (docs/extending.md).
 """
 
 import difflib
@@ -41,6 +43,7 @@ from damas_env.observation import features
 from damas_env.position import THREADS, Positions
 from damas_env.rules import RuleSet, get_rules
 from damas_rl.evaluations import load_evaluation
+from damas_rl.plugins import HINT, check_name, known
 from damas_rl.search.alphabeta import AlphaBeta, Limits
 from damas_rl.search.learned import HAND_MADE
 from damas_rl.search.mcts import Evaluate, Search, SearchConfig, SearchResult
@@ -316,9 +319,9 @@ def read_spec(spec: str) -> Callable[[RuleSet, int], Player]:
         PlayerError: the spec cannot be read or its values are impossible.
     """
     kind, _, rest = spec.strip().partition(":")
-    if kind not in _KINDS:
-        known = ", ".join(_KINDS)
-        raise PlayerError(f"Unknown player {spec!r}.{_nearest(kind, list(_KINDS))} Players: {known}.")
+    if not known(_KINDS, kind):
+        listed = ", ".join(_KINDS)
+        raise PlayerError(f"Unknown player {spec!r}.{_nearest(kind, list(_KINDS))} Players: {listed}. {HINT}")
     keys, read = _KINDS[kind]
     if kind == "hub":
         if not rest:
@@ -340,16 +343,20 @@ def _options(spec: str, kind: str, text: str, keys: tuple[str, ...]) -> dict[str
         if not equals or not value:
             raise PlayerError(f"Player {spec!r}: {part.strip()!r} does not read like key=value.")
         if key not in keys:
-            known = f"{kind} takes {', '.join(keys)}" if keys else f"{kind} takes no keys"
-            raise PlayerError(f"Player {spec!r}: unknown key {key!r}.{_nearest(key, list(keys))} {known}.")
+            listed = f"{kind} takes {', '.join(keys)}" if keys else f"{kind} takes no keys"
+            raise PlayerError(f"Player {spec!r}: unknown key {key!r}.{_nearest(key, list(keys))} {listed}.")
         if key in options:
             raise PlayerError(f"Player {spec!r} gives {key}= twice.")
         options[key] = value
     return options
 
 
-def _whole(spec: str, options: dict[str, str], key: str, most: int) -> int | None:
-    """The whole number that a spec gives for a key, None if it does not give one."""
+def whole_option(spec: str, options: dict[str, str], key: str, most: int) -> int | None:
+    """The whole number from 1 to ``most`` that a spec gives for a key, None if it does not give one.
+
+    Raises:
+        PlayerError: it is no such number.
+    """
     if key not in options:
         return None
     text = options[key]
@@ -358,15 +365,16 @@ def _whole(spec: str, options: dict[str, str], key: str, most: int) -> int | Non
     return int(text)
 
 
-_Make = Callable[[RuleSet, int], Player]
+Make = Callable[[RuleSet, int], Player]
+"""Makes a player for the rules and with the seed of its games."""
 
 
-def _read_random(spec: str, options: dict[str, str]) -> _Make:
+def _read_random(spec: str, options: dict[str, str]) -> Make:
     return lambda rules, seed: RandomPlayer(seed, spec)
 
 
-def _read_alphabeta(spec: str, options: dict[str, str]) -> _Make:
-    given = {key: _whole(spec, options, key, most) for key, most in Limits.LARGEST.items()}
+def _read_alphabeta(spec: str, options: dict[str, str]) -> Make:
+    given = {key: whole_option(spec, options, key, most) for key, most in Limits.LARGEST.items()}
     if not any(given.values()):
         raise PlayerError(f"Player {spec!r} needs a limit: depth=, nodes= or ms=.")
     tables, source = _tables(spec, options), options.get("eval")
@@ -380,15 +388,15 @@ def _read_alphabeta(spec: str, options: dict[str, str]) -> _Make:
 
 def _tables(spec: str, options: dict[str, str]) -> Callable[[RuleSet], Tablebase | None]:
     """What opens the endgame table that a spec names."""
-    pieces = _whole(spec, options, "tables", MOST_PIECES)
+    pieces = whole_option(spec, options, "tables", MOST_PIECES)
     if pieces == 1:
         raise PlayerError(f"Player {spec!r}: tables=1 must be a number of pieces from 2 to {MOST_PIECES}.")
     return lambda rules: open_tablebase(rules, pieces) if pieces else None
 
 
-def _read_mcts(spec: str, options: dict[str, str]) -> _Make:
-    simulations = _whole(spec, options, "sims", MOST_SIMULATIONS)
-    ms = _whole(spec, options, "ms", Limits.LARGEST["ms"])
+def _read_mcts(spec: str, options: dict[str, str]) -> Make:
+    simulations = whole_option(spec, options, "sims", MOST_SIMULATIONS)
+    ms = whole_option(spec, options, "ms", Limits.LARGEST["ms"])
     net, transfer = _net(spec, options)
     tables = _tables(spec, options)
     return lambda rules, seed: MctsPlayer(
@@ -396,13 +404,13 @@ def _read_mcts(spec: str, options: dict[str, str]) -> _Make:
     )
 
 
-def _read_policy(spec: str, options: dict[str, str]) -> _Make:
+def _read_policy(spec: str, options: dict[str, str]) -> Make:
     net, transfer = _net(spec, options)
     return lambda rules, seed: PolicyPlayer(_evaluator(spec, net, transfer, rules), spec)
 
 
-def _read_hub(spec: str, options: dict[str, str]) -> _Make:
-    given = {key: _whole(spec, options, key, most) for key, most in Limits.LARGEST.items()}
+def _read_hub(spec: str, options: dict[str, str]) -> Make:
+    given = {key: whole_option(spec, options, key, most) for key, most in Limits.LARGEST.items()}
     limits = Limits(**given) if any(given.values()) else Limits(ms=_HUB_MS)
     try:
         arguments = shlex.split(options.get("args", ""))
@@ -444,10 +452,27 @@ def _evaluator(spec: str, net: str, transfer: bool, rules: RuleSet, few: bool = 
     return evaluator_of_few(network) if few else Evaluator(network)
 
 
-_KINDS: dict[str, tuple[tuple[str, ...], Callable[[str, dict[str, str]], _Make]]] = {
+_KINDS: dict[str, tuple[tuple[str, ...], Callable[[str, dict[str, str]], Make]]] = {
     "random": ((), _read_random),
     "alphabeta": ((*Limits.LARGEST, "tables", "eval"), _read_alphabeta),
     "mcts": (("net", "sims", "ms", "tables", "transfer"), _read_mcts),
     "policy": (("net", "transfer"), _read_policy),
     "hub": (("path", *Limits.LARGEST, "args", "variant"), _read_hub),
 }
+"""For each kind of player the keys of its spec, and what reads a spec with its values."""
+
+
+def register_player(kind: str, keys: tuple[str, ...], read: Callable[[str, dict[str, str]], Make]) -> None:
+    """Adds a kind of player, which specs can name from then on.
+
+    Args:
+        kind: its name.
+        keys: that its spec takes.
+        read: makes of a spec and the values that it gives, as text by key, what makes the player; raises
+            :class:`PlayerError` for values that are impossible.
+
+    Raises:
+        PluginError: the name is taken, or is none.
+    """
+    check_name(_KINDS, kind)
+    _KINDS[kind] = keys, read

@@ -24,7 +24,7 @@ from damas_env.termination import Termination
 from damas_rl import saved
 from damas_rl.openings import MOST_RANDOM_PLIES, Opening, load_openings
 from damas_rl.records import POLICY_WIDTH, Records, concatenate, empty_records
-from damas_rl.search.mcts import Evaluate, Search, SearchConfig, SearchResult, SearchStats
+from damas_rl.search.mcts import Evaluate, Search, SearchConfig, SearchResult, SearchStats, new_search
 from damas_rl.strict import check_ranges
 from damas_rl.tablebase import Tablebase, open_tablebase
 from damas_rl.tablebase.endgames import DRAW, LOSS, UNKNOWN, WIN
@@ -219,7 +219,7 @@ class _Group:
         """
         if self.search is None:
             most = max(self.config.simulations, self.config.fast_simulations)
-            self.search = Search(self.rules, evaluator, self.search_config, self.size, most, self.tablebase)
+            self.search = new_search(self.rules, evaluator, self.search_config, self.size, most, self.tablebase)
         self.search.evaluator, self.search.stats = evaluator, SearchStats()
         records: list[Records] = []
         games: list[FinishedGame] = []
@@ -284,7 +284,7 @@ class _Group:
 
     def _pick(self, result: SearchResult, plies: NDArray[np.int32]) -> NDArray[np.int16]:
         """The moves to play; PUCT samples by visit counts early in a game, Gumbel noise needs no sampling."""
-        if self.search_config.kind == "gumbel":
+        if self.search_config.root == "gumbel":
             return result.choice
         weights = np.log(np.maximum(result.policy, 1e-12)) / self.config.temperature
         noise = self.rng.gumbel(size=weights.shape)

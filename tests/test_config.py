@@ -32,6 +32,7 @@ TINY = compose.load(["experiment=tiny"])
 
 # Where a key's type tells nothing of other possible values.
 OTHER = {
+    "network.kind": "resconv",
     "search.kind": "puct",
     "arena.ladder": ("random",),
     "arena.random_plies": 4,

@@ -2,24 +2,21 @@
 
 from damas_env.rules import RuleSet
 from damas_rl.networks.base import PolicyValueNet
-from damas_rl.networks.config import NetworkConfig
+from damas_rl.networks.config import KINDS, NetworkConfig, register_network
 from damas_rl.networks.evaluator import Evaluator, NetworkError, choose_device
 from damas_rl.networks.few import evaluator_of_few
-from damas_rl.networks.persquare import PerSquareNet
 from damas_rl.networks.resconv import ResConv
 from damas_rl.networks.resmlp import ResMlp
 from damas_rl.networks.transformer import Transformer
 
-_KINDS: dict[str, type[ResMlp] | type[PerSquareNet]] = {
-    "resmlp": ResMlp,
-    "resconv": ResConv,
-    "transformer": Transformer,
-}
+register_network("resmlp", ResMlp)
+register_network("resconv", ResConv)
+register_network("transformer", Transformer)
 
 
 def build_network(config: NetworkConfig, rules: RuleSet) -> PolicyValueNet:
     """A network for the board and the actions of ``rules``; fresh weights come from torch's global generator."""
-    return _KINDS[config.kind](config, rules)
+    return KINDS[config.kind](config, rules)
 
 
 __all__ = [
@@ -30,4 +27,5 @@ __all__ = [
     "build_network",
     "choose_device",
     "evaluator_of_few",
+    "register_network",
 ]

@@ -9,9 +9,11 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from damas_env.errors import shown
 from damas_env.observation import NUM_FEATURES, fill_features
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
+from damas_rl.plugins import HINT, check_name, known
 from damas_rl.search import pools, roots, tree
 from damas_rl.strict import check_ranges
 from damas_rl.tablebase import Tablebase
@@ -37,7 +39,7 @@ class SearchConfig:
 
     Attributes:
         kind: ``"puct"`` (AlphaZero) or ``"gumbel"`` (sequential halving at the root, Danihelka et al. 2022; PUCT
-            below the root).
+            below the root), or one of your own (docs/extending.md).
         c_puct: exploration constant of PUCT.
         fpu_reduction: how much worse than its parent an unvisited edge is taken to be.
         noise_fraction: share of Dirichlet noise in the root priors during self-play (PUCT).
@@ -47,7 +49,7 @@ class SearchConfig:
         leaves_per_tree: leaves of one tree that are evaluated together, with virtual loss in between.
     """
 
-    kind: Literal["puct", "gumbel"] = "puct"
+    kind: str = "puct"
     c_puct: float = 1.5
     fpu_reduction: float = 0.3
     noise_fraction: float = 0.25
@@ -58,8 +60,8 @@ class SearchConfig:
     leaves_per_tree: int = 1
 
     def __post_init__(self) -> None:
-        if self.kind not in ("puct", "gumbel"):
-            raise ValueError(f"search.kind={self.kind!r}: choose puct or gumbel.")
+        if not known(_KINDS, self.kind):
+            raise ValueError(f"search.kind={shown(self.kind)}: choose from {', '.join(_KINDS)}. {HINT}")
         check_ranges(
             "search",
             self,
@@ -72,6 +74,11 @@ class SearchConfig:
             c_scale=(0.0, 100.0),
             leaves_per_tree=(1, 256),
         )
+
+    @property
+    def root(self) -> Literal["puct", "gumbel"]:
+        """How moves of the root are explored and chosen between."""
+        return _KINDS[self.kind][0]
 
 
 @dataclass(frozen=True)
@@ -148,7 +155,7 @@ class Search:
         self._leaves = pools.new_leaves(games * config.leaves_per_tree)
         self._features = np.zeros((len(self._leaves.game), NUM_FEATURES), dtype=np.float32)
         self._scales = pools.Scales(
-            config.c_puct, config.fpu_reduction, config.kind == "gumbel", considered, config.c_visit, config.c_scale
+            config.c_puct, config.fpu_reduction, config.root == "gumbel", considered, config.c_visit, config.c_scale
         )
 
     def run(
@@ -192,7 +199,7 @@ class Search:
         )  # fmt: skip
         self._evaluate(size)
         if rng is not None:
-            self._add_noise(rng, positions.counts)
+            self.add_noise(rng, positions.counts)
         for turn in itertools.count(1):
             found = tree.select(
                 spec, tables, self._endgames, self.trees, self._scales, self._leaves, size, self.config.leaves_per_tree
@@ -209,7 +216,7 @@ class Search:
         room = self.rules.max_moves
         if self.trees.nodes["num_edges"][:size].max() >= room:
             raise ValueError(f"A position in the search has {room} legal moves or more; there is no room.")
-        result = self._read(size)
+        result = self.read(size)
         if self.tablebase is not None:
             _follow(self.tablebase, positions, self.trees, result)
         self.stats.seconds += time.perf_counter() - started
@@ -217,7 +224,7 @@ class Search:
 
     def _settled(self, size: int, left: float) -> bool:
         """True if ``left`` times as many simulations as so far could make no other move the most visited one."""
-        if self.config.kind != "puct":
+        if self.config.root != "puct":
             return False
         for game in range(size):
             root, done = self.trees.nodes[game, 0], int(self.trees.roots["simulations"][game])
@@ -245,9 +252,10 @@ class Search:
         self.stats.capacity += len(leaves.game)
         tree.expand(self.trees, leaves, count, logits, values)
 
-    def _add_noise(self, rng: np.random.Generator, counts: NDArray[np.int32]) -> None:
+    def add_noise(self, rng: np.random.Generator, counts: NDArray[np.int32]) -> None:
+        """Makes the roots explore, after the network has been asked about them; ``counts`` int32[B] legal moves."""
         size, width = len(counts), self.rules.max_moves
-        if self.config.kind == "gumbel":
+        if self.config.root == "gumbel":
             self.trees.roots["noise"][:size] = rng.gumbel(size=(size, width))
         elif self.config.noise_fraction > 0.0:
             legal = np.arange(width) < counts[:, None]
@@ -256,7 +264,8 @@ class Search:
             noise = (noise / noise.sum(axis=1, keepdims=True)).astype(np.float32)
             tree.mix_root_noise(self.trees, size, noise, self.config.noise_fraction)
 
-    def _read(self, size: int) -> SearchResult:
+    def read(self, size: int) -> SearchResult:
+        """What the trees of the first ``size`` games say; endgame tables have their say after that."""
         width = self.rules.max_moves
         result = SearchResult(
             actions=np.full((size, width), -1, np.int16), counts=np.zeros(size, np.int32),
@@ -276,6 +285,40 @@ class Search:
         """Actions of the most visited line of the latest search of one game."""
         out = np.zeros(length, dtype=np.int16)
         return [int(action) for action in out[: roots.principal_variation(self.trees, game, out)]]
+
+
+_KINDS: dict[str, tuple[Literal["puct", "gumbel"], type[Search]]] = {
+    "puct": ("puct", Search),
+    "gumbel": ("gumbel", Search),
+}
+"""For each ``search.kind``: what its roots do, and its class."""
+
+
+def register_search(kind: str, search: type[Search], root: Literal["puct", "gumbel"] = "puct") -> None:
+    """Adds a kind of search, which ``search.kind`` can name from then on.
+
+    Args:
+        kind: its name.
+        search: a subclass of :class:`Search`, constructed as that one is.
+        root: how moves of the root are explored and chosen between.
+
+    Raises:
+        PluginError: the name is taken, or is none.
+    """
+    check_name(_KINDS, kind)
+    _KINDS[kind] = root, search
+
+
+def new_search(
+    rules: RuleSet,
+    evaluator: Evaluate,
+    config: SearchConfig,
+    games: int,
+    simulations: int,
+    tablebase: Tablebase | None = None,
+) -> Search:
+    """The search of the kind that a configuration names; see :class:`Search` for the arguments."""
+    return _KINDS[config.kind][1](rules, evaluator, config, games, simulations, tablebase)
 
 
 def _follow(tablebase: Tablebase, positions: Positions, trees: pools.Trees, result: SearchResult) -> None:
