@@ -91,6 +91,14 @@ def override(config: RunConfig, overrides: Sequence[str]) -> RunConfig:
         raise ConfigError(f"The configuration cannot be composed: {_one_line(error)}") from error
 
 
+def folder(key: str, text: str) -> Path:
+    """The folder that a key names; ``~`` is the user's home, as in a shell."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise ConfigError(f"{key}={shown(text)}: there is no such user, so no such home folder.") from None
+
+
 def _check(text: str, options: Mapping[str, list[str]]) -> tuple[str, Any]:
     """Key and value of one override; ConfigError if it is malformed, or names no key or option."""
     if text.startswith("-"):
@@ -111,7 +119,8 @@ def _check(text: str, options: Mapping[str, list[str]]) -> tuple[str, Any]:
     if parsed.is_sweep_override():
         whole = quote(key, text.partition("=")[2])
         raise ConfigError(
-            f"Cannot use {shown(text)}: one run takes one value; write a list as {key}=[a,b], a text as {whole}."
+            f"Cannot use {shown(text)}: one run takes one value (-m makes a run of each); "
+            f"write a list as {key}=[a,b], a text as {whole}."
         )
     value = parsed.value()
     if key in options:

@@ -3,7 +3,7 @@
 import dataclasses
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -12,7 +12,7 @@ from damas_env.errors import shown
 from damas_env.notation import one_line, visible
 from damas_env.presets import RULE_SETS
 from damas_env.rules import get_rules
-from damas_rl import compose, pretrain
+from damas_rl import compose, pretrain, sweep
 from damas_rl.checkpoint import CheckpointError, load_newest, numbered
 from damas_rl.config import RunConfig
 from damas_rl.console import Console
@@ -38,9 +38,13 @@ Trains a player of draughts from nothing but the rules, and measures it.
   python train.py rules=russian init_from=RUN  start from the weights of another run's network
   python train.py resume=runs/latest           go on with an interrupted run
   python train.py resume=RUN minutes=30        go on until all parts together have trained for 30 minutes
+  python train.py -m seed=1,2 search=gumbel,puct   a run of each combination, one after the other
+  python train.py -m resume=SWEEP              go on with an interrupted sweep
 
 Ctrl-C saves a checkpoint and stops; pressed twice it stops at once. Curves: tensorboard --logdir runs
 """
+
+_HELP, _MULTIRUN = {"-h", "--help"}, {"-m", "--multirun"}
 
 FIXED = ("seed", "rules", "network", "pretrain", "run_dir", "runs_dir", "name", "init_from")
 """Keys that a run that goes on cannot change."""
@@ -90,18 +94,42 @@ def main(arguments: Sequence[str]) -> int:
     console = Console()
     if not console.is_terminal:
         console.width = 120
+    words = [text for text in arguments if text not in _HELP | _MULTIRUN]
+    if _HELP & set(arguments):
+        return _reported(lambda: _help(words, console))
+    if _MULTIRUN & set(arguments):
+        return _reported(lambda: _sweep(words, console))
+    return _reported(lambda: _train(words, console))
+
+
+def _reported(work: Callable[[], int]) -> int:
+    """The exit status of some work; what the user can mend is told in one line."""
     try:
-        if {"-h", "--help"} & set(arguments):
-            config = _configured([text for text in arguments if text not in ("-h", "--help")])
-            console.out(USAGE + "\n" + visible(compose.describe(config)), highlight=False)
-            return 0
-        return _train(arguments, console)
+        return work()
     except (ConfigError, RunError, CheckpointError) as error:
         text = str(error)
     except OSError as error:
         text = f"{error.filename or 'A file'} could not be written or read: {why(error)}."
     print(f"train.py: {one_line(text)}", file=sys.stderr)
     return EXIT_BAD_INPUT
+
+
+def _help(words: Sequence[str], console: Console) -> int:
+    console.out(USAGE + "\n" + visible(compose.describe(_configured(words))), highlight=False)
+    return 0
+
+
+def _sweep(words: Sequence[str], console: Console) -> int:
+    """Makes the runs of a new sweep, or of one that goes on."""
+    resumed, others = _words(words)
+    if resumed is not None and others:
+        raise ConfigError(f"A sweep goes on as it was begun, without {shown(others[0])}.")
+    found = sweep.create(others) if resumed is None else sweep.reopen(resumed)
+
+    def say(text: str) -> None:
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    return sweep.make_runs(found, lambda words, path: _reported(lambda: _train(words, console, path)), say)
 
 
 def _words(arguments: Sequence[str]) -> tuple[Path | None, list[str]]:
@@ -135,15 +163,8 @@ def _saved_config(content: Mapping[str, Any], path: Path) -> RunConfig:
     raise CheckpointError(f"The checkpoint {path} holds no configuration, so the run cannot go on from it.")
 
 
-def _folder(key: str, text: str) -> Path:
-    """The folder that a key names; ``~`` is the user's home, as in a shell."""
-    try:
-        return Path(text).expanduser()
-    except RuntimeError:
-        raise ConfigError(f"{key}={shown(text)}: there is no such user, so no such home folder.") from None
-
-
-def _train(arguments: Sequence[str], console: Console) -> int:
+def _train(arguments: Sequence[str], console: Console, path: Path | None = None) -> int:
+    """Makes a run, in the folder ``path`` where one is given, or goes on with one."""
     resumed, overrides = _words(arguments)
     content = source = None
     if resumed is not None:
@@ -156,8 +177,10 @@ def _train(arguments: Sequence[str], console: Console) -> int:
         config = _anchored(config)
         if config.init_from:
             source = read_source(config.init_from, config.network)
-        runs = _folder("runs_dir", config.runs_dir)
-        path = _folder("run_dir", config.run_dir) if config.run_dir else default_path(runs, config.name, config.seed)
+        runs = compose.folder("runs_dir", config.runs_dir)
+        if path is None:
+            named = compose.folder("run_dir", config.run_dir) if config.run_dir else None
+            path = named or default_path(runs, config.name, config.seed)
         run = RunDirectory.create(path, latest=path.absolute().parent == runs.absolute())
     stop = Stop()
     try:

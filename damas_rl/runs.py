@@ -274,6 +274,19 @@ def read_run(path: str | Path) -> Run:
     )
 
 
+def is_running(path: Path) -> bool:
+    """True if a process is training in a run directory: then it holds the lock, which nobody holds for longer."""
+    try:
+        with open(path / "lock", "rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+    except OSError:
+        pass
+    return False
+
+
 def _search(folder: Path, depth: int) -> list[Path]:
     """Run directories in a folder that can be read; what lies below may be unreadable."""
     if any((folder / mark).exists() for mark in MARKS):
@@ -362,24 +375,11 @@ def _result(opponent: str, rung: object) -> Result | None:
 
 def _state(path: Path, config: Mapping[str, Any], last: Measurement | None) -> State:
     """What has become of a run; ``last``: the measurement after which nothing more has happened, if there is one."""
-    if _locked(path / "lock"):
+    if is_running(path):
         return "running"
     minutes, iterations = number(config, "minutes"), number(config, "iterations")
     used_up = last and ((minutes and last.minutes >= minutes) or (iterations and last.iteration >= iterations))
     return "finished" if used_up else "interrupted"
-
-
-def _locked(lock: Path) -> bool:
-    """True if a process is training: it holds the lock of the run, which is let go at once if nobody does."""
-    try:
-        with open(lock, "rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
-    except OSError:
-        pass
-    return False
 
 
 def _total(iterations: Iterable[Mapping[str, Any]], key: str) -> int:
