@@ -6,6 +6,7 @@ from typing import Literal
 from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import get_rules
 from damas_rl.arena import ArenaConfig
+from damas_rl.cluster.config import ClusterConfig
 from damas_rl.learner import LearnerConfig
 from damas_rl.networks import NetworkConfig
 from damas_rl.pretrain import PretrainConfig
@@ -107,6 +108,7 @@ class RunConfig:
     learner: LearnerConfig = field(default_factory=LearnerConfig)
     arena: ArenaConfig = field(default_factory=ArenaConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
+    cluster: ClusterConfig = field(default_factory=ClusterConfig)
 
     def __post_init__(self) -> None:
         check_ranges("", self, seed=(0, (1 << 63) - 1), minutes=(0.0, 1e6), iterations=(0, 1 << 40), threads=(0, 1024))

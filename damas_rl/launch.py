@@ -1,6 +1,7 @@
 """From the words of a command line to a finished training run: what ``train.py`` does."""
 
 import dataclasses
+import re
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ from damas_env.presets import RULE_SETS
 from damas_env.rules import get_rules
 from damas_rl import compose, pretrain, sweep
 from damas_rl.checkpoint import CheckpointError, load_newest, numbered
+from damas_rl.cluster.source import check_ray
 from damas_rl.config import RunConfig
 from damas_rl.console import Console
 from damas_rl.files import why
@@ -171,6 +173,7 @@ def _train(arguments: Sequence[str], console: Console, path: Path | None = None)
         run, config, content = _resume(resumed, overrides, console)
     else:
         config = compose.load(overrides)
+        check_ray(config)
         _check_device(config)
         _check_openings(config)
         _check_records(config)
@@ -255,10 +258,12 @@ def _resume(path: Path, overrides: Sequence[str], console: Console) -> tuple[Run
         key = text.partition("=")[0]
         if key.partition(".")[0] in FIXED:
             raise ConfigError(f"{key} cannot be changed when a run goes on; start a new run for that.")
+    overrides = [re.sub("^cluster=", "cluster.kind=", text) for text in overrides]
     run = RunDirectory.open(path)
     try:
         content, used, passed_over = load_newest(run.checkpoints)
         config = compose.override(_saved_config(content, used), overrides)
+        check_ray(config)
         _check_device(config)
         _check_openings(config)
         config = _anchored(config)

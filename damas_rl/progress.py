@@ -133,7 +133,8 @@ def plain_line(status: Status) -> str:
         parts.append(f"{status.evaluations_per_second:,.0f} evaluations/s")
         parts.append(f"batch fill {status.batch_fill:.0%}")
         parts.append(f"{status.network_share:.0%} in network")
-        parts.append(f"{status.speed_share:.0%} of raw speed")
+        if not math.isnan(status.speed_share):
+            parts.append(f"{status.speed_share:.0%} of raw speed")
     if status.losses:
         parts.append("loss " + " ".join(f"{name} {value:.3f}" for name, value in status.losses.items()))
     if status.ladder:

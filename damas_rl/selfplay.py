@@ -42,7 +42,7 @@ class SelfPlayConfig:
     """How games against oneself are played.
 
     Attributes:
-        games: games played at once.
+        games: games played at once (by each actor, where actors play).
         groups: batches into which they are split; each is one network batch.
         threads: groups served at once; 0 = one for each core.
         simulations: of a full search, whose position becomes a record.
@@ -126,13 +126,14 @@ class FinishedGame:
 
 @dataclass
 class SelfPlayBatch:
-    """What one call of :meth:`SelfPlay.run` produced: records, finished games and costs."""
+    """What one call of :meth:`SelfPlay.run` produced: records, finished games and costs; ``extra`` figures for logs."""
 
     records: Records
     games: list[FinishedGame]
     plies: int
     seconds: float
     search: SearchStats = field(default_factory=SearchStats)
+    extra: dict[str, float] = field(default_factory=dict)
 
     def stats(self) -> dict[str, float]:
         """Figures for logs; shares are in [0, 1], lengths in plies."""
@@ -163,7 +164,7 @@ class SelfPlayBatch:
             if count:
                 name = termination.name.lower() if termination else "tablebase"
                 figures[f"ended_by/{name}"] = count / games
-        return figures
+        return figures | self.extra
 
 
 class _Group:
@@ -472,6 +473,10 @@ class SelfPlay:
         batch.records = concatenate(parts)
         batch.seconds = time.perf_counter() - started
         return batch
+
+    def close(self) -> None:
+        """Ends the threads that serve the groups."""
+        self._pool.shutdown()
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that a later run needs to go on bit for bit."""

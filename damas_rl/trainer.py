@@ -18,6 +18,7 @@ from damas_env.rules import get_rules
 from damas_rl import pretrain, saved
 from damas_rl.arena import run_ladder
 from damas_rl.checkpoint import network_content, rules_from, save_numbered, write_checkpoint
+from damas_rl.cluster.source import GameSource, game_source, same_kind
 from damas_rl.config import RunConfig
 from damas_rl.endgames import endgame_records, mistakes, sample_endgames
 from damas_rl.files import atomic_write
@@ -111,7 +112,7 @@ class Trainer:
         self.learner = Learner(network, config.learner, config.device, config.threads)
         self.evaluator = Evaluator(self.learner.averaged, config.device, config.precision)
         self._announce_tablebase()
-        self.selfplay = SelfPlay(self.rules, config.selfplay, config.search, int(streams[1]))
+        self.selfplay = game_source(config, self.rules, int(streams[1]), stop, progress.say)
         self.tablebase = self.selfplay.tablebase
         self.replay = ReplayBuffer(self.rules, config.replay)
         self.sampling = np.random.Generator(np.random.PCG64(int(streams[2])))
@@ -167,6 +168,7 @@ class Trainer:
                 self.counts.measured = True
                 self._save()
         finally:
+            self.selfplay.close()
             self.metrics.close()
         self._report()
 
@@ -193,6 +195,8 @@ class Trainer:
         arena = replace(self.config.arena, ladder=("random", "alphabeta:depth=1"), simulations=1)
         run_ladder(self.evaluator, self.rules, arena, 2, 0, stop=lambda: next(plies, True))
         self._clock = time.monotonic()
+        if self.config.cluster.kind != "none":
+            return
         self._phase("measuring the network's own speed")
         batch = self.config.selfplay.games // self.config.selfplay.groups * self.config.search.leaves_per_tree
         self._raw_speed = raw_evaluations_per_second(self.evaluator, self.rules, batch, self.selfplay.threads)
@@ -349,7 +353,7 @@ class Trainer:
 
     def _restore(self, content: Mapping[str, Any]) -> None:
         """Goes on from a checkpoint, all of which is looked at before any of it is taken over."""
-        parts: dict[str, Learner | SelfPlay | ReplayBuffer]
+        parts: dict[str, Learner | GameSource | ReplayBuffer]
         parts = {"learner": self.learner, "selfplay": self.selfplay, "replay": self.replay}
         try:
             if rules_from(content, self.run_directory.path) != self.rules:
@@ -359,6 +363,9 @@ class Trainer:
             for entry in fields(Counts):
                 saved.part(numbers, entry.name, "counts")
             counts = build(Counts, numbers, "counts")
+            if not same_kind(self.config, saved.part(content, "selfplay")):
+                del parts["selfplay"]
+                self.progress.say("The games in progress start anew: others play from now on.")
             for name, owner in parts.items():
                 owner.check_state_dict(saved.part(content, name))
         except saved.SavedError as error:

@@ -121,6 +121,14 @@ class Evaluator:
             torch.cuda.synchronize(self.device)  # other streams read these weights
         self._net = frozen
 
+    def weights(self) -> dict[str, NDArray[np.generic]]:
+        """The weights that the network computes with, by name; for another evaluator, wherever it runs."""
+        tensors = self._net.state_dict()
+        return {
+            name: (array.float() if array.is_floating_point() else array).cpu().numpy()
+            for name, array in tensors.items()
+        }
+
     def evaluate(
         self, boards: NDArray[np.uint64], features: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:

@@ -1,0 +1,359 @@
+"""Training with Ray on this machine: throughput by number of actors, and what becomes of a run that is disturbed.
+
+    python benchmarks/cluster.py [throughput] [elastic] [learner] [scale] [--seconds S] [--json FILE] [--page FILE]
+
+Needs Ray (pip install 'damas-rl[ray]'); everything listens on the loopback interface alone. Without names of parts all
+of them run:
+
+* throughput: plies per second of self-play in this process, and of 1 and 2 actors with one core each;
+* elastic: a cluster of several nodes; an actor is killed and replaced, a node joins, a node leaves;
+* learner: a training run whose learner is killed (SIGKILL) and resumed;
+* scale: what a delivery and new weights cost the learner, and from that a simulation of larger clusters.
+"""
+
+import argparse
+import heapq
+import os
+import pickle
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # else Ray's nodes do not stay on the loopback interface
+
+import numpy as np
+from common import HERE, paste, save
+
+from damas_env.rules import get_rules
+from damas_rl import compose
+from damas_rl.checkpoint import numbered
+from damas_rl.cluster.crew import ORDERS
+from damas_rl.cluster.source import LOOPBACK, game_source
+from damas_rl.config import RunConfig
+from damas_rl.learner import Learner
+from damas_rl.metrics import read_metrics
+from damas_rl.networks import Evaluator, build_network
+from damas_rl.replay import ReplayBuffer
+
+PATIENCE = 240.0
+"""Seconds after which something that should happen has not."""
+
+
+def configured(*words: str) -> RunConfig:
+    """The quick experiment on CPUs, with changes."""
+    return compose.load(["experiment=quick", "device=cpu", *words])
+
+
+def source_of(config: RunConfig) -> Any:
+    return closing(game_source(config, get_rules(config.rules.name), 1, False, lambda text: None))
+
+
+def evaluator_of(config: RunConfig) -> Evaluator:
+    return Evaluator(build_network(config.network, get_rules(config.rules.name)), "cpu", config.precision)
+
+
+def throughput(seconds: float, rounds: int) -> list[dict[str, Any]]:
+    """Plies per second, the variants in turn, so that other work on the machine meets all of them."""
+    variants = {
+        "this process, 1 thread": configured("selfplay.threads=1"),
+        "this process, 2 threads": configured("selfplay.threads=2"),
+        "1 actor": configured("cluster=ray", "cluster.actors=1"),
+        "2 actors": configured("cluster=ray", "cluster.actors=2"),
+    }
+    sums = {name: [0.0, 0.0, 0.0] for name in variants}
+    for _ in range(rounds):
+        for name, config in variants.items():
+            with source_of(config) as source:
+                evaluator = evaluator_of(config)
+                # Compiled code is loaded, and every actor has started, before anything counts.
+                while source.run(evaluator, config.selfplay.games).extra.get("actors", 0) < config.cluster.actors:
+                    pass
+                total = sums[name]
+                started, before = time.perf_counter(), total[1]
+                while time.perf_counter() - started < seconds:
+                    batch = source.run(evaluator, 4 * config.selfplay.games)
+                    for place, number in enumerate((batch.plies, batch.seconds, batch.search.evaluations)):
+                        total[place] += number
+                assert total[1] > before
+    return [
+        {"who": name, "plies_per_second": plies / spent, "evaluations_per_second": evaluations / spent}
+        for name, (plies, spent, evaluations) in sums.items()
+    ]
+
+
+def below(pid: int) -> Iterator[int]:
+    """The processes that a process has started, and those that these have started."""
+    try:
+        children = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return
+    for child in children:
+        yield child
+        yield from below(child)
+
+
+def actors_below(pid: int) -> list[int]:
+    """The actors among them."""
+    return [child for child in below(pid) if b"ray::Actor" in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+
+def until(happened: Callable[[], bool]) -> float:
+    """Seconds until something has happened."""
+    started = time.monotonic()
+    while not happened():
+        if time.monotonic() - started > PATIENCE:
+            raise SystemExit(f"{happened.__name__} did not happen within {PATIENCE:.0f} seconds.")
+        time.sleep(0.05)
+    return time.monotonic() - started
+
+
+def elastic(seconds: float) -> list[dict[str, Any]]:
+    """What happens to a crew on a cluster of a head and two nodes with a core each."""
+    from ray.cluster_utils import Cluster
+
+    node = {"num_cpus": 1, "node_ip_address": LOOPBACK}
+    cluster = Cluster(initialize_head=True, head_node_args={**node, "num_cpus": 0, "include_dashboard": False})
+    nodes = [cluster.add_node(**node) for _ in range(2)]
+    config = configured("cluster=ray", f'cluster.address="{cluster.address}"', "selfplay.games=256")
+    evaluator, rows = evaluator_of(config), []
+    try:
+        with source_of(config) as crew:
+
+            def plays(actors: int, lost: int = 0) -> tuple[float, float, float]:
+                """Seconds until so many actors play and so many have been lost; their plies per second afterwards."""
+                gone = 0.0
+
+                def so_many_play() -> bool:
+                    nonlocal gone
+                    extra = crew.run(evaluator, 1).extra
+                    gone += extra["lost_actors"]
+                    return extra["actors"] == actors and gone >= lost
+
+                waited, plies, spent = until(so_many_play), 0.0, 0.0
+                while spent < seconds:
+                    batch = crew.run(evaluator, 4 * config.selfplay.games)
+                    plies, spent, gone = plies + batch.plies, spent + batch.seconds, gone + batch.extra["lost_actors"]
+                return waited, plies / spent, gone
+
+            def note(event: str, actors: int, lost: int = 0) -> None:
+                waited, rate, gone = plays(actors, lost)
+                rows.append({"event": event, "actors": actors, "waited": waited, "rate": rate, "lost": gone})
+                print(rows[-1], file=sys.stderr, flush=True)
+
+            note("two nodes, an actor on each", 2)
+            os.kill(actors_below(os.getpid())[0], signal.SIGKILL)
+            note("one actor killed (SIGKILL)", 2, lost=1)
+            nodes.append(cluster.add_node(**node))
+            note("a third node joins", 3)
+            cluster.remove_node(nodes[0], allow_graceful=False)
+            note("the first node is killed with its actor", 2, lost=1)
+    finally:
+        cluster.shutdown()
+    return rows
+
+
+def learner() -> list[dict[str, Any]]:
+    """A run of the smallest size whose learner is killed, and that goes on from its last checkpoint."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "run"
+
+        def started(*words: str) -> subprocess.Popen[bytes]:
+            command = [sys.executable, str(HERE.parent / "train.py"), *words]
+            return subprocess.Popen(command, stdout=subprocess.DEVNULL)
+
+        def iterations() -> int:
+            path = run / "metrics.jsonl"
+            events = [event for event in read_metrics(path) if event["kind"] == "iteration"] if path.exists() else []
+            return max((event["iteration"] for event in events), default=0)
+
+        short = ["trainer.evaluate_minutes=60", "arena.ladder=[random]", "iterations=1000", f"run_dir={run}"]
+        process = started("experiment=tiny", "cluster=ray", *short)
+
+        def some_iterations_are_done() -> bool:
+            return iterations() >= 5
+
+        first = until(some_iterations_are_done)
+        others = list(below(process.pid))
+        process.kill()
+        process.wait()
+
+        def all_processes_are_gone() -> bool:
+            return not any(Path(f"/proc/{other}").exists() for other in others)
+
+        gone = until(all_processes_are_gone)
+        killed_at, kept = iterations(), int(numbered(run / "checkpoints")[-1].stem[5:])
+        process = started(f"resume={run}", "iterations=1000")
+
+        def it_goes_on() -> bool:
+            return iterations() > killed_at
+
+        again = until(it_goes_on)
+        process.send_signal(signal.SIGINT)
+        process.wait()
+        return [
+            {"event": "started; 5 iterations done", "seconds": first, "iteration": 5},
+            {"event": f"learner killed; its {len(others)} processes are gone", "seconds": gone, "iteration": killed_at},
+            {"event": "last checkpoint", "seconds": None, "iteration": kept},
+            {"event": "resumed; iterations go on", "seconds": again, "iteration": iterations()},
+            {"event": f"Ctrl-C; exit status {process.returncode}", "seconds": None, "iteration": iterations()},
+        ]
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What one thing takes, in seconds and bytes."""
+
+    plies: int
+    play: float
+    take: float
+    publish: float
+    weights_bytes: int
+    delivery_bytes: int
+    samples_per_second: float
+
+
+def costs(seconds: float) -> Costs:
+    """Measured with one actor of one core, by the learner's process."""
+    config = configured("cluster=ray", "cluster.actors=1")
+    rules, evaluator = get_rules(config.rules.name), evaluator_of(config)
+    plies = config.cluster.steps * config.selfplay.games
+    with source_of(config) as crew:
+        crew.run(evaluator, ORDERS * plies)
+        started, count = time.perf_counter(), 0
+        replay, size = ReplayBuffer(rules, config.replay), 0
+        while time.perf_counter() - started < seconds or len(replay) < config.learner.batch_size:
+            batch = crew.run(evaluator, plies)
+            replay.add(batch.records)
+            size = max(size, len(pickle.dumps(batch)))
+            count += 1
+        play = (time.perf_counter() - started) / count
+        taking, publishing = [], []
+        for _ in range(3):
+            time.sleep(1.5 * ORDERS * play)  # until the actor has done all that it was asked for
+            started = time.perf_counter()
+            crew.run(evaluator, 0)
+            publishing.append(time.perf_counter() - started)
+            started = time.perf_counter()
+            replay.add(crew.run(evaluator, ORDERS * plies).records)
+            taking.append((time.perf_counter() - started - publishing[-1]) / ORDERS)
+    network = build_network(config.network, rules)
+    speed = Learner(network, config.learner, "cpu").train(replay, np.random.default_rng(0), 30)["samples_per_second"]
+    weights = sum(array.nbytes for array in evaluator.weights().values())
+    return Costs(plies, play, min(taking), min(publishing), weights, size, speed)
+
+
+def simulate(
+    actors: int, costs: Costs, target: int, replay_ratio: float, bits_per_second: float = 1e9, hours: float = 0.25
+) -> dict[str, float]:
+    """A cluster of so many actors, each on a machine of its own, and one learner.
+
+    Everything takes what was measured, but an actor's time varies by a tenth; weights leave the learner's machine, and
+    deliveries reach it, one after the other over its network. The learner learns from every searched ply
+    ``replay_ratio`` times, in turn with collecting ``target`` of them.
+    """
+    chance, lags = random.Random(1), []
+    free, versions = [0.0] * actors, [-1] * actors
+    wire, now, version, total, learning = 0.0, 0.0, 0, 0, 0.0
+    under_way: list[tuple[float, int, int]] = []
+
+    def order(actor: int, when: float) -> None:
+        nonlocal wire
+        begin = max(when, free[actor])
+        if versions[actor] != version:
+            wire = max(wire, when) + 8 * costs.weights_bytes / bits_per_second
+            begin, versions[actor] = max(begin, wire), version
+        free[actor] = begin + costs.play * chance.uniform(0.9, 1.1)
+        heapq.heappush(under_way, (free[actor], actor, version))
+
+    for actor in range(actors):
+        for _ in range(ORDERS):
+            order(actor, 0.0)
+    while now < 3600 * hours:
+        version, now, got = version + 1, now + costs.publish, 0
+        while got < target:
+            done, actor, made_with = heapq.heappop(under_way)
+            now = max(now, done + 8 * costs.delivery_bytes / bits_per_second) + costs.take
+            got += costs.plies
+            lags.append(version - made_with)
+            order(actor, now)
+        spent = replay_ratio * got / costs.samples_per_second
+        now, learning, total = now + spent, learning + spent, total + got
+    return {
+        "rate": total / now, "busy": total / costs.plies * costs.play / (now * actors), "learning": learning / now,
+        "lag": sum(lags) / len(lags), "largest_lag": max(lags),
+    }  # fmt: skip
+
+
+def table(*rows: tuple[str, ...]) -> str:
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]])
+
+
+def shown_scale(measured: Costs, seconds: float) -> str:
+    ratio = configured().trainer.replay_ratio
+    words = (
+        f"Measured: a delivery of {measured.plies:,} searched plies takes an actor of one core {measured.play:.2f} s "
+        f"and the learner {1000 * measured.take:.1f} ms ({measured.delivery_bytes / 1e6:.2f} MB); new weights "
+        f"({measured.weights_bytes / 1e6:.2f} MB) {1000 * measured.publish:.1f} ms; the learner learns from "
+        f"{measured.samples_per_second:,.0f} positions a second, from each {ratio:g} times."
+    )
+    rows = [("actors", "plies/s, no learning", "plies/s", "actors busy", "learner learns", "mean lag", "largest lag")]
+    for actors in (1, 2, 4, 8, 16, 32, 64, 128, 256):
+        alone = simulate(actors, replace(measured, samples_per_second=1e12), 8192, ratio)
+        figures = simulate(actors, measured, 8192, ratio)
+        rows.append((
+            str(actors), f"{alone['rate']:,.0f}", f"{figures['rate']:,.0f}", f"{figures['busy']:.0%}",
+            f"{figures['learning']:.0%}", f"{figures['lag']:.1f}", f"{figures['largest_lag']:.0f}",
+        ))  # fmt: skip
+    return f"{words}\n\n{table(*rows)}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", help="throughput, elastic, learner, scale; default all")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement")
+    parser.add_argument("--rounds", type=int, default=2, help="of the variants of throughput")
+    parser.add_argument("--json", type=Path, help="file for the figures")
+    parser.add_argument("--page", type=Path, help="page into which the tables are put")
+    arguments = parser.parse_args()
+    figures: dict[str, Any] = {"load_before": os.getloadavg()}
+    for part in arguments.parts or ("throughput", "elastic", "learner", "scale"):
+        if part == "throughput":
+            figures[part] = throughput(arguments.seconds, arguments.rounds)
+            shown = [(row["who"], f"{row['plies_per_second']:,.0f}", f"{row['evaluations_per_second']:,.0f}")
+                     for row in figures[part]]  # fmt: skip
+            text = table(("self-play by", "plies/s", "evaluations/s"), *shown)
+        elif part == "elastic":
+            figures[part] = elastic(arguments.seconds)
+            shown = [
+                (row["event"], str(row["actors"]), f"{row['lost']:.0f}", f"{row['waited']:.1f}", f"{row['rate']:,.0f}")
+                for row in figures[part]
+            ]
+            text = table(("event", "actors then", "lost", "seconds until they play", "plies/s"), *shown)
+        elif part == "learner":
+            figures[part] = learner()
+            shown = [(row["event"], "" if row["seconds"] is None else f"{row['seconds']:.1f}", str(row["iteration"]))
+                     for row in figures[part]]  # fmt: skip
+            text = table(("event", "seconds", "iteration"), *shown)
+        elif part == "scale":
+            measured = costs(arguments.seconds)
+            figures[part] = asdict(measured)
+            text = shown_scale(measured, arguments.seconds)
+        else:
+            raise SystemExit(f"There is no part {part!r}; choose from throughput, elastic, learner, scale.")
+        print(f"\n{text}", flush=True)
+        paste(arguments.page, f"cluster-{part}", text)
+    save(arguments.json, figures)
+
+
+if __name__ == "__main__":
+    main()
