@@ -330,6 +330,13 @@ def read_spec(spec: str) -> Callable[[RuleSet, int], Player]:
     return read(spec, _options(spec, kind, rest, keys))
 
 
+def network_of(spec: str) -> str | None:
+    """The network that the player of a spec has, as the spec names it; None if it has none."""
+    kind, _, rest = spec.strip().partition(":")
+    keys, _ = _KINDS[kind]
+    return _options(spec, kind, rest, keys).get("net") if "net" in keys else None
+
+
 def _nearest(text: str, known: list[str]) -> str:
     near = difflib.get_close_matches(text, known, n=1, cutoff=0.4)
     return f" Did you mean {near[0]!r}?" if near else ""

@@ -11,8 +11,8 @@ from damas_env.presets import DEFAULT_RULES, RULE_SETS
 from damas_env.rules import RuleSet, get_rules
 from damas_env.termination import Termination
 from damas_rl.cli.app import main
-from damas_rl.cli.rule_phrases import LANGUAGES, PHRASES
-from damas_rl.cli.rule_texts import explain
+from damas_rl.rule_phrases import LANGUAGES, PHRASES
+from damas_rl.rule_texts import explain
 
 BRAZILIAN = (
     "cbd", "dogames", "damasite", "damasite-16", "ttakji", "damas-brasileiro", "regras-oficiais", "lidraughts",

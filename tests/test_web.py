@@ -328,7 +328,12 @@ def test_analysis_grows_and_stops(server):
         live.send_json({"analyse": 0})
         first = live.receive_json()["analysis"]
         second = live.receive_json()["analysis"]
-        assert 0 < first["simulations"] < second["simulations"]
+        assert 0 < first["work"] < second["work"]
+        for found in (first, second):
+            chances = found["chances"]
+            assert min(chances.values()) >= 0
+            assert sum(chances.values()) == pytest.approx(1)
+            assert chances["win"] - chances["loss"] == pytest.approx(found["value"], abs=1e-6)
         assert sum(row["prior"] for row in second["moves"]) == pytest.approx(1, abs=0.05)
         assert second["moves"][0]["algebraic"] == second["line"][0]["algebraic"]
         assert second["table"] is None

@@ -1,6 +1,8 @@
-"""The server's part of what the page offers beside a game: positions that are set up."""
+"""The server's part of what the page offers beside playing: positions that are set up, whose mind is looked into."""
 
 import random
+from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -13,10 +15,15 @@ from damas_rl.play.web.app import make_app
 from damas_rl.play.web.levels import Levels
 from damas_rl.play.web.store import Store
 
+OWN = "mcts:net=small,sims=50"
+BOTH = {"W": "person", "B": "person"}
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    app = make_app(Store(tmp_path_factory.mktemp("web") / "web.sqlite"), Levels())
+    levels = Levels([OWN])
+    levels.all["full"] = replace(levels.all["full"], spec="alphabeta:ms=50,eval=cbd")  # a table would be built first
+    app = make_app(Store(tmp_path_factory.mktemp("web") / "web.sqlite"), levels)
     with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
         yield client
 
@@ -70,3 +77,60 @@ def test_positions_that_are_none_are_explained(server):
     for _ in range(200):
         document = {rng.choice(["fen", "pieces", "color", "rules", "x"]): rng.choice(values) for _ in range(3)}
         assert server.post("/api/position", json=document).status_code in (200, 400), document
+
+
+@contextmanager
+def opened(server, **game):
+    """A connection to a new game."""
+    answer = server.post("/api/games", json={"seats": BOTH, **game})
+    assert answer.status_code == 201, answer.text
+    with server.websocket_connect("/api/live", headers={"Host": "localhost"}) as live:
+        live.send_json({"key": answer.json()["key"]})
+        live.receive_json()
+        yield live
+
+
+def analyse(live, mind=None):
+    live.send_json({"analyse": 0, "mind": mind})
+    while (found := live.receive_json()["analysis"])["mind"] != mind:
+        pass  # on its way before the choice
+    return found
+
+
+def test_minds_of_networks_and_players(server):
+    assert server.get("/api/setup").json()["minds"] == ["network", "full", OWN]
+    with opened(server, position="B:W22,27:B9,5") as live:
+        network = analyse(live)
+        assert analyse(live, "network")["moves"] == analyse(live, OWN)["moves"] == network["moves"]
+        player = analyse(live, "full")
+        assert player["chances"] is None
+        assert player["moves"][0]["share"] is player["moves"][0]["prior"] is None
+        values = [row["value"] for row in player["moves"]]
+        assert values == sorted(values)  # Black is to move, and values are White's
+        assert {row["action"] for row in player["moves"]} == {row["action"] for row in network["moves"]}
+        for nobody in ("nobody", "run:1", "casual", "/etc/passwd"):
+            assert analyse(live, nobody)["error"] == "There is no such player to look into."
+
+
+def test_large_boards_are_judged_by_alpha_beta(server):
+    with opened(server, rules="international", position="W:W32,28,K5:B19,13") as live:
+        assert analyse(live)["value"] > 0
+        assert "8x8" in analyse(live, "network")["error"]
+
+
+def test_chances_are_those_of_the_position(server):
+    with opened(server, position="W:WK4,K8,12:BK29,K30") as live:
+        drawn = analyse(live)["chances"]
+    with opened(server, position="W:WK4,K8,K12,K16,K20:B5") as live:
+        won = analyse(live)["chances"]
+    assert drawn["draw"] > 0.5
+    assert won["win"] > 0.9
+
+
+def test_moves_that_throw_a_result_away_are_found(server):
+    with opened(server, position='[FEN "W:WK29:B10"]\n1. a1-e5 d6xf4 *') as live:
+        live.send_json({"review": True})
+        points = [live.receive_json()["point"] for _ in range(3)]
+    assert [point["lost"] for point in points] == [None, "win", None]
+    assert points[1]["better"]["numeric"].startswith("29")
+    assert points[2]["value"] == -1

@@ -1,5 +1,7 @@
 """What the page offers beside playing, in a real browser: positions that are set up."""
 
+import re
+
 import page_cases
 from page_cases import BOTH, api, says, square, tap
 
@@ -47,3 +49,20 @@ def test_a_set_up_position_is_analysed(visit):
     api.expect(editor.locator("[data-square]")).to_have_count(32)
     editor.get_by_role("button", name="Analyse").click()
     says(page, "#candidates", "c3-d4")
+
+
+def test_whose_mind_is_looked_into_and_what_the_arrows_show_is_chosen(visit):
+    page = visit(seats=BOTH, position="W:W22,23,27:B9,10,5")
+    page.get_by_role("button", name="Analyse").click()
+    says(page, "#evaluation", "White wins ")
+    assert re.fullmatch(
+        r"White wins \d+ %, draw \d+ %, Black wins \d+ %", page.locator(".bar").get_attribute("aria-label")
+    )
+    api.expect(page.locator(".arrow.idea").first).to_be_visible()
+    page.locator("#candidates").get_by_text("prior").last.click()
+    api.expect(page.locator(".arrow.prior").first).to_be_visible()
+    page.locator("#candidates").get_by_text("none").click()
+    api.expect(page.locator(".arrow")).to_have_count(0)
+    page.get_by_label("Analysed by").select_option("Full strength")
+    says(page, "#evaluation", "positions")
+    api.expect(page.locator("#candidates th[scope=col]")).to_have_count(2)

@@ -152,7 +152,7 @@ def test_the_graph_marks_what_was_thrown_away(visit):
     page.get_by_role("button", name="Analyse").click()
     page.locator("#review").click()
     api.expect(page.locator("#graph .wrong")).to_have_count(1, timeout=PATIENCE)
-    says(page, "#graph", "1 move threw much away")
+    says(page, "#graph", "1 move threw a result away")
     says(page, "#moves", "?")
 
 

@@ -9,8 +9,8 @@ from damas_env.presets import RULE_SETS
 from damas_env.rule_files import to_yaml
 from damas_env.rules import RuleSet, get_rules
 from damas_rl.cli.common import CommandError, add_json, print_json, show
-from damas_rl.cli.rule_phrases import LANGUAGES
-from damas_rl.cli.rule_texts import explain
+from damas_rl.rule_phrases import LANGUAGES
+from damas_rl.rule_texts import explain
 
 
 def register(subparsers: Any) -> None:

@@ -31,6 +31,9 @@ def register(subparsers: Any) -> None:
         "--player", action="append", default=[], metavar="SPEC",
         help="offer this player too, such as mcts:net=RUN,sims=400; may be given several times",
     )  # fmt: skip
+    web.add_argument(
+        "--run", dest="training", metavar="FOLDER", help="show the games and networks of this training run"
+    )  # fmt: skip
     web.add_argument("--no-browser", action="store_true", help="do not open the page")
     web.set_defaults(run=_web)
 
@@ -46,13 +49,15 @@ def _web(arguments: argparse.Namespace) -> None:
         raise CommandError("damas web needs Starlette and uvicorn: pip install 'damas-rl[web]'") from None
     from damas_rl.play.web.levels import Levels
     from damas_rl.play.web.store import Store
+    from damas_rl.play.web.training import TrainingRun
 
     if arguments.port > 65535:
         raise CommandError(f"--port {arguments.port}: choose 1 to 65535")
     levels = Levels(arguments.player)
+    run = TrainingRun(Path(arguments.training)) if arguments.training else None
     listener = _listen(arguments.host, arguments.port)
     store = Store(Path(arguments.games) if arguments.games else _default_file())
-    app = make_app(store, levels, _is_loopback(arguments.host))
+    app = make_app(store, levels, _is_loopback(arguments.host), run)
     threading.Thread(target=levels.warm_up, daemon=True).start()
     name = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
     address = f"http://{'localhost' if name in ('0.0.0.0', '[::]') else name}:{arguments.port}/"

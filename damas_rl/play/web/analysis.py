@@ -1,4 +1,4 @@
-"""Analysis for the page: a search with the shipped network that grows until it is stopped."""
+"""Analysis for the page: searches that grow until they are stopped, and the graph of a game."""
 
 import asyncio
 import threading
@@ -11,16 +11,15 @@ import numpy as np
 from damas_env.notation import legal_moves
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
+from damas_rl.analysis import thrown_away
 from damas_rl.play.table import RequestError, Table
+from damas_rl.play.web.minds import Mind, Minds
 from damas_rl.play.web.rooms import Room
 from damas_rl.play.web.view import move_view, moves_view
 from damas_rl.tablebase import AT_ONCE, Tablebase, default_path, open_tablebase
 
-NETWORK = "small"
-"""The network that judges, of those that ship."""
-
-_STEPS = (32, 128, 512, 2048, 8192)
-"""Simulations of the searches that follow each other; each begins anew, the last takes three quarters of the time."""
+_MOST_MOVES = 8
+"""Moves that the page is told of."""
 
 
 class Analyst:
@@ -28,52 +27,52 @@ class Analyst:
 
     Args:
         pool: where they run.
+        minds: who searches.
     """
 
-    def __init__(self, pool: ThreadPoolExecutor) -> None:
-        self._pool = pool
-        self._idle: dict[str, list[Any]] = {}
+    def __init__(self, pool: ThreadPoolExecutor, minds: Minds) -> None:
+        self._pool, self.minds = pool, minds
         self._tables: dict[str, Tablebase] = {}
         self._lock = threading.Lock()
-        self._evaluator: Any = None
 
-    async def look(self, positions: Positions, simulations: int) -> dict[str, Any]:
-        """What a search of so many simulations finds in a position, a batch of one."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, self._look, positions, simulations)
+    async def mind(self, name: str | None, rules: RuleSet) -> Mind:
+        """See :meth:`~damas_rl.play.web.minds.Minds.get`."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self.minds.get, name, rules)
 
-    def _look(self, positions: Positions, simulations: int) -> dict[str, Any]:
-        search = self._take(positions.rules)
+    async def look(self, positions: Positions, mind: Mind, work: int) -> dict[str, Any]:
+        """What a mind thinks of a position, a batch of one, after so much work; cancelling ends the search."""
+        stop = threading.Event()
+        search = asyncio.get_running_loop().run_in_executor(self._pool, self._look, positions, mind, work, stop.is_set)
         try:
-            result = search.run(positions, simulations)
-            line = search.principal_variation(0)
+            return await search
         finally:
-            with self._lock:
-                self._idle[positions.rules.name].append(search)
-        sign = 1.0 if positions.colors[0] == 0 else -1.0
-        count = int(result.counts[0])
+            stop.set()
+
+    def _look(self, positions: Positions, mind: Mind, work: int, stop: Callable[[], bool]) -> dict[str, Any]:
+        thought = mind.think(positions, work, stop)
+        white = bool(positions.colors[0] == 0)
+        sign = 1.0 if white else -1.0
         moves = {view["action"]: view for view in moves_view(legal_moves(positions), positions)}
-        visits, q, priors = (array[0, :count].tolist() for array in (result.visits, result.q, result.priors))
         rows = [
             {
-                "action": action,
-                "from": moves[action]["from"],
-                "to": moves[action]["to"],
-                "numeric": moves[action]["numeric"],
-                "algebraic": moves[action]["algebraic"],
-                "visits": visits[index],
-                "share": visits[index] / max(1, sum(visits)),
-                "prior": priors[index],
-                "value": q[index] * sign,
+                **{key: moves[action][key] for key in ("action", "from", "to", "path", "numeric", "algebraic")},
+                "value": thought.values[index] * sign,
+                "share": thought.visits[index] / max(1, sum(thought.visits)) if thought.visits else None,
+                "prior": thought.priors[index] if thought.priors else None,
             }
-            for index, action in enumerate(result.actions[0, :count].tolist())
+            for index, action in enumerate(thought.actions)
         ]
-        rows.sort(key=lambda row: (-row["visits"], -row["prior"]))
+        if thought.visits:
+            rows.sort(key=lambda row: (row["share"], row["prior"]), reverse=True)
+        else:
+            rows.sort(key=lambda row: row["value"], reverse=white)
         return {
-            "simulations": int(result.simulations[0]),
-            "value": float(result.value[0]) * sign,
-            "proven": bool(result.proven[0]),
-            "moves": rows[:8],
-            "line": _line(positions, line),
+            "work": thought.work,
+            "value": thought.value * sign,
+            "chances": _chances(thought.value * sign, thought.draw),
+            "proven": thought.proven,
+            "moves": rows[:_MOST_MOVES],
+            "line": _line(positions, thought.line),
             "table": self._table_says(positions),
         }
 
@@ -97,21 +96,12 @@ class Analyst:
             "sure": bool(found.proof[0]),
         }
 
-    def _take(self, rules: RuleSet) -> Any:
-        from damas_rl.checkpoint import load_network
-        from damas_rl.networks import evaluator_of_few
-        from damas_rl.search.mcts import Search, SearchConfig
 
-        with self._lock:
-            if self._evaluator is None:
-                network, trained_for = load_network(NETWORK)
-                self._evaluator, self._size = evaluator_of_few(network), trained_for.size
-            if rules.size != self._size:
-                raise RequestError(f"The network that judges knows boards of {self._size}x{self._size} only.")
-            idle = self._idle.setdefault(rules.name, [])
-            if idle:
-                return idle.pop()
-        return Search(rules, self._evaluator, SearchConfig(leaves_per_tree=4), 1, _STEPS[-1])
+def _chances(value: float, draw: float | None) -> dict[str, float] | None:
+    """White's chances of a win, a draw, and a loss, which together make the value; None where the draw's is unknown."""
+    if draw is None:
+        return None
+    return {"win": (1.0 - draw + value) / 2, "draw": draw, "loss": (1.0 - draw - value) / 2}
 
 
 def _line(positions: Positions, actions: list[int]) -> list[dict[str, Any]]:
@@ -124,8 +114,8 @@ def _line(positions: Positions, actions: list[int]) -> list[dict[str, Any]]:
     return views
 
 
-_REVIEW = 256
-"""Simulations for each position of a whole game."""
+_WHITE, _RESULTS = {"W": 1.0, "B": -1.0, None: 0.0}, {"win": 1.0, "loss": -1.0, "draw": 0.0}
+"""White's values by winner, and by its result."""
 
 
 class AnalysisSession:
@@ -143,33 +133,33 @@ class AnalysisSession:
         self._analyst, self._room, self._role, self._send = analyst, room, role, send
         self._task: asyncio.Task[None] | None = None
 
-    def look_at(self, ply: int | None) -> None:
-        """Analyses the position after ``ply`` plies; None = no more.
+    def look_at(self, ply: int, mind: str | None) -> None:
+        """Analyses the position after ``ply`` plies with a mind of that name, None = the usual one.
 
         Raises:
             RequestError: there is no such position.
         """
-        self._stop()
-        if ply is None:
-            return
+        self.stop()
         table = self._table()
         if not 0 <= ply <= table.game.ply:
             raise RequestError("The game has no such ply.")
         positions = self._room.position(ply).copy()
-        self._task = asyncio.ensure_future(self._run(ply, positions))
+        self._task = asyncio.ensure_future(self._report(ply, mind, self._look(ply, mind, positions)))
 
-    def review(self) -> None:
+    def review(self, mind: str | None) -> None:
         """Judges every position of the game, for its graph.
 
         Raises:
             RequestError: not now.
         """
-        self._stop()
+        self.stop()
         table = self._table()
         game = [self._room.position(ply).copy() for ply in range(table.game.ply + 1)]
-        self._task = asyncio.ensure_future(self._judge(game))
+        played = [move.action for move in table.game.moves]
+        self._task = asyncio.ensure_future(self._report(table.game.ply, mind, self._judge(mind, game, played)))
 
-    def _stop(self) -> None:
+    def stop(self) -> None:
+        """Ends what is going on."""
         if self._task:
             self._task.cancel()
             self._task = None
@@ -182,28 +172,42 @@ class AnalysisSession:
         table.aided |= table.outcome() is None
         return table
 
-    async def _judge(self, game: list[Positions]) -> None:
+    async def _report(self, ply: int, mind: str | None, work: Awaitable[None]) -> None:
+        """Does a piece of work and tells the page what went wrong with it."""
         try:
-            for ply, positions in enumerate(game):
-                outcome = positions.outcome()
-                if outcome:
-                    value = {"W": 1.0, "B": -1.0}.get(outcome.winner or "", 0.0)
-                else:
-                    value = (await self._analyst.look(positions, _REVIEW))["value"]
-                await self._send({"point": {"ply": ply, "value": value}})
+            await work
         except ValueError as error:
-            await self._send({"analysis": {"ply": len(game) - 1, "error": str(error)}})
+            await self._send({"analysis": {"ply": ply, "mind": mind, "error": str(error)}})
         except RuntimeError:  # the connection is gone
             pass
 
-    async def _run(self, ply: int, positions: Positions) -> None:
-        try:
-            if positions.terminations[0]:
-                return
-            for simulations in _STEPS:
-                found = await self._analyst.look(positions, simulations)
-                await self._send({"analysis": {"ply": ply, **found}})
-        except ValueError as error:
-            await self._send({"analysis": {"ply": ply, "error": str(error)}})
-        except RuntimeError:  # the connection is gone
-            pass
+    async def _look(self, ply: int, name: str | None, positions: Positions) -> None:
+        if positions.terminations[0]:
+            return
+        mind = await self._analyst.mind(name, positions.rules)
+        for work in mind.steps:
+            found = await self._analyst.look(positions, mind, work)
+            await self._send({"analysis": {"ply": ply, "mind": name, **found}})
+
+    async def _judge(self, name: str | None, game: list[Positions], played: list[int]) -> None:
+        mind = await self._analyst.mind(name, game[0].rules)
+        before, better = 0.0, None
+        for ply, positions in enumerate(game):
+            value, line = await self._value(mind, positions)
+            point: dict[str, Any] = {"ply": ply, "value": value, "lost": None}
+            if ply and better and better["action"] != played[ply - 1] and game[ply - 1].counts[0] > 1:
+                sign = 1 if game[ply - 1].colors[0] == 0 else -1
+                point["lost"] = thrown_away(sign * before, sign * value)
+                point["better"] = {"numeric": better["numeric"], "algebraic": better["algebraic"]}
+            await self._send({"point": point})
+            before, better = value, line[0] if line else None
+
+    async def _value(self, mind: Mind, positions: Positions) -> tuple[float, list[dict[str, Any]]]:
+        """White's value of a position and the expected line; exact where the endgame table is sure."""
+        outcome = positions.outcome()
+        if outcome:
+            return _WHITE[outcome.winner], []
+        found = await self._analyst.look(positions, mind, mind.glance)
+        table = found["table"]
+        sure = table and table["sure"]
+        return _RESULTS[table["result"]] if sure else found["value"], found["line"]

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 import sqlite3
 import time
 from collections.abc import AsyncIterator
@@ -18,14 +19,16 @@ from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from damas_env.presets import RULE_SETS
-from damas_rl.play.table import RequestError
 from damas_rl.play.web.analysis import AnalysisSession, Analyst
 from damas_rl.play.web.guard import Guard, TooLargeError
 from damas_rl.play.web.levels import Levels
-from damas_rl.play.web.requests import read_action, read_new_game, read_object
+from damas_rl.play.web.minds import Minds
+from damas_rl.play.web.requests import read_action, read_analysis, read_new_game, read_object, read_rules
 from damas_rl.play.web.rooms import Room, Rooms
 from damas_rl.play.web.set_up import set_up
 from damas_rl.play.web.store import Store
+from damas_rl.play.web.training import TrainingRun
+from damas_rl.rule_texts import explain
 
 STATIC = Path(__file__).parent / "static"
 
@@ -33,19 +36,20 @@ _MOST_WATCHERS = 64
 """Connections to one game."""
 
 
-def make_app(store: Store, levels: Levels, loopback: bool = True) -> Starlette:
+def make_app(store: Store, levels: Levels, loopback: bool = True, run: TrainingRun | None = None) -> Starlette:
     """The application.
 
     Args:
         store: where games are kept; closed at the end.
         levels: the opponents.
         loopback: only this machine is served (see :class:`~damas_rl.play.web.guard.Guard`).
+        run: whose games and networks can be looked at.
     """
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        app.state.rooms = Rooms(store, levels)
-        app.state.analyst = Analyst(levels.pool)
+        app.state.rooms, app.state.training = Rooms(store, levels), run
+        app.state.analyst = Analyst(levels.pool, Minds(levels.all.values(), run))
         yield
         await app.state.rooms.close()
         store.close()
@@ -58,6 +62,9 @@ def make_app(store: Store, levels: Levels, loopback: bool = True) -> Starlette:
             Route("/api/game", _act, methods=["POST"]),
             Route("/api/game.pdn", _pdn),
             Route("/api/position", _position, methods=["POST"]),
+            Route("/api/rules/{name}", _rules),
+            Route("/api/training", _training),
+            Route("/api/training/{iteration}", _training_games),
             WebSocketRoute("/api/live", _live),
             Mount("/", StaticFiles(directory=STATIC, html=True)),
         ],
@@ -115,6 +122,8 @@ async def _setup(request: Request) -> Response:
             "levels": [level.id for level in rooms.levels.all.values()],
             "specs": {level.id: level.spec for level in rooms.levels.all.values()},
             "elos": {level.id: level.elo for level in rooms.levels.all.values()},
+            "training": request.app.state.training is not None,
+            "minds": request.app.state.analyst.minds.names,
             "rules": [{"name": rules.name, "title": rules.title, "size": rules.size} for rules in RULE_SETS.values()],
         }
     )
@@ -147,6 +156,31 @@ async def _position(request: Request) -> Response:
     return JSONResponse(await asyncio.to_thread(set_up, await _body(request)))
 
 
+async def _rules(request: Request) -> Response:
+    """A rule set in words, in the language that the page asks for."""
+    rules = read_rules({"rules": request.path_params["name"]})
+    language = "pt" if request.query_params.get("language", "").startswith("pt") else "en"
+    return JSONResponse([section._asdict() for section in explain(rules, language)])
+
+
+def _run_of(request: Request) -> TrainingRun:
+    run: TrainingRun | None = request.app.state.training
+    if run is None:
+        raise HTTPException(404, "No training run is served.")
+    return run
+
+
+async def _training(request: Request) -> Response:
+    return JSONResponse(await asyncio.to_thread(_run_of(request).overview))
+
+
+async def _training_games(request: Request) -> Response:
+    run, iteration = _run_of(request), request.path_params["iteration"]
+    if not re.fullmatch("[0-9]{1,12}", iteration):
+        raise HTTPException(404)
+    return JSONResponse(await asyncio.to_thread(run.games, int(iteration)))
+
+
 async def _live(socket: WebSocket) -> None:
     """News of one game: the page sends its key first, then asks for analysis or ends it."""
     rooms: Rooms = socket.app.state.rooms
@@ -174,19 +208,19 @@ async def _live(socket: WebSocket) -> None:
         await news(rooms.view(room, role))
         while True:
             request = read_object(await socket.receive_text())
-            if request.get("review") is True:
-                analysis.review()
-                continue
-            ply = request.get("analyse")
-            if ply is not None and (isinstance(ply, bool) or not isinstance(ply, int)):
-                raise RequestError("analyse must be a number of plies or null.")
-            analysis.look_at(ply)
+            ply, mind, whole = read_analysis(request)
+            if whole:
+                analysis.review(mind)
+            elif ply is not None:
+                analysis.look_at(ply, mind)
+            else:
+                analysis.stop()
     except (ValueError, KeyError) as error:
         await _close(socket, 4400, str(error)[:100])
     except (WebSocketDisconnect, RuntimeError):
         pass
     finally:
-        analysis.look_at(None)
+        analysis.stop()
         rooms.unwatch(room, news)
 
 

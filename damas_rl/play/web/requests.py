@@ -88,3 +88,17 @@ def read_action(document: dict[str, Any]) -> tuple[str, Any]:
     if action == "move" and (isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 15):
         raise RequestError("action must be the number of a legal move.")
     return action, value
+
+
+def read_analysis(document: dict[str, Any]) -> tuple[int | None, str | None, bool]:
+    """(ply, mind, whole game) of what a page wants analysed; without a ply it wants nothing any more.
+
+    Raises:
+        RequestError: one is of another kind.
+    """
+    ply, mind = document.get("analyse"), document.get("mind")
+    if ply is not None and (isinstance(ply, bool) or not isinstance(ply, int)):
+        raise RequestError("analyse must be a number of plies or null.")
+    if mind is not None and not isinstance(mind, str):
+        raise RequestError("mind must be a name or null.")
+    return ply, mind, document.get("review") is True

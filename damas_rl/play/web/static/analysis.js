@@ -1,32 +1,47 @@
 // The analysis panel: who stands better, the best moves as table and arrows, and the line that is expected.
 
-import {byId, el} from "./elements.js";
-import {t} from "./texts.js";
+import {byId, el, radios} from "./elements.js";
+import {mindName, t} from "./texts.js";
 
+const KEPT = "damas.arrows";
 const signed = value => `${value >= 0 ? "+" : "−"}${Math.abs(value).toFixed(2)}`;
 const percent = value => `${Math.round(100 * value)} %`;
+const arrowsKind = () => localStorage.getItem(KEPT) ?? "visits";
+
+/** Fills the choice of whose mind is looked into; `networks` are the iterations of a training run that has been opened. */
+export function showMinds(minds, networks, chosen) {
+  const options = names => names.map(name => el("option", {value: name, selected: name === chosen}, mindName(name)));
+  byId("mind").replaceChildren(...options(minds), ...networks.length ?
+    [el("optgroup", {label: t.training}, ...options(networks.map(number => `run:${number}`)))] : []);
+}
 
 /** Shows what a search has found; values are White's. onLine(count) shows the expected line up to there. */
-export function showAnalysis(found, notation, pathOf, board, onLine) {
-  const evaluation = byId("evaluation");
+export function showAnalysis(found, notation, board, onLine) {
   if (!found || found.error) {
-    evaluation.replaceChildren(found ? el("p", {className: "problem"}, found.error) : el("p", {className: "about"}, "…"));
+    byId("evaluation").replaceChildren(el("p", {className: found ? "problem" : "about"}, found?.error ?? "…"));
     byId("candidates").replaceChildren();
     board.arrows([]);
     return;
   }
-  const bar = el("div", {className: "bar", role: "img", "aria-label": t.evaluationOf(signed(found.value))},
-    el("div", {className: "part"}));
-  bar.firstChild.style.width = `${50 + 50 * found.value}%`;
+  const {chances, table} = found;
   const proven = found.proven ? `, ${t.proven}` : "";
-  evaluation.replaceChildren(bar, el("p", {className: "about"},
-    `${t.evaluationOf(signed(found.value))} · ${t.simulations(found.simulations)}${proven}`),
-  ...found.table ? [el("p", {className: "about"}, t.tableSays(t.table(found.table.result, found.table.plies), found.table.sure))] : []);
-  const rows = found.moves.slice(0, 6).map(row => el("tr", {}, el("th", {"scope-row": "row"}, row[notation]),
-    ...[signed(row.value), percent(row.share), percent(row.prior)].map(text => el("td", {}, text))));
+  byId("evaluation").replaceChildren(bar(chances ?? {win: (1 + found.value) / 2, draw: 0, loss: (1 - found.value) / 2},
+    chances ? chancesText(chances) : t.evaluationOf(signed(found.value))),
+  ...chances ? [el("p", {className: "chances", "aria-hidden": "true"}, chancesText(chances))] : [],
+  el("p", {className: "about"}, `${t.evaluationOf(signed(found.value))} · ${chances ? t.simulations(found.work) : t.positions(found.work)}${proven}`),
+  ...table ? [el("p", {className: "about"}, t.tableSays(t.table(table.result, table.plies), table.sure))] : []);
+  const trees = found.moves.some(row => row.share !== null);
+  const columns = row => [signed(row.value), ...trees ? [percent(row.share), percent(row.prior)] : []];
+  const rows = found.moves.slice(0, 6).map(row => el("tr", {}, el("th", {scope: "row"}, row[notation]),
+    ...columns(row).map(text => el("td", {}, text))));
+  const draw = () => board.arrows(arrowsOf(found.moves, trees ? arrowsKind() : "value"));
   byId("candidates").replaceChildren(
-    el("table", {}, el("thead", {}, el("tr", {}, ...[t.move, t.value, t.visits, t.prior].map(text => el("th", {}, text)))),
-      el("tbody", {}, ...rows)),
+    el("table", {}, el("thead", {}, el("tr", {}, ...[t.move, t.value, ...trees ? [t.visits, t.prior] : []]
+      .map(text => el("th", {scope: "col"}, text)))), el("tbody", {}, ...rows)),
+    ...trees ? [radios("arrows", t.arrows, [["visits", t.visits], ["prior", t.prior], ["none", t.noArrows]], arrowsKind(), event => {
+      localStorage.setItem(KEPT, event.target.value);
+      draw();
+    })] : [],
     el("p", {className: "line"}, `${t.line}: `, ...found.line.map((move, index) => el("button", {
       className: "quiet", onclick: event => {
         event.target.parentNode.querySelector("[aria-current]")?.removeAttribute("aria-current");
@@ -34,6 +49,28 @@ export function showAnalysis(found, notation, pathOf, board, onLine) {
         onLine(index + 1);
       },
     }, move[notation]))));
-  board.arrows(found.moves.slice(0, 3).filter(row => row.share >= 0.05)
-    .map(row => ({path: pathOf(row), weight: row.share, name: "idea"})));
+  draw();
+}
+
+function chancesText({win, draw, loss}) {
+  const [white, black] = [Math.round(100 * win), Math.round(100 * loss)];
+  return t.chances(white, Math.max(0, 100 - white - black), black);
+}
+
+/** White's part from the left, then the draws, then Black's. */
+function bar(parts, label) {
+  const element = el("div", {className: "bar", role: "img", "aria-label": label});
+  for (const [name, share] of Object.entries(parts)) {
+    const part = el("div", {className: name});
+    part.style.width = `${100 * share}%`;
+    element.append(part);
+  }
+  return element;
+}
+
+function arrowsOf(moves, kind) {
+  if (kind === "value") return [{path: moves[0].path, weight: 0.8, name: "idea"}];
+  const weight = {visits: row => row.share, prior: row => row.prior, none: () => 0}[kind];
+  return [...moves].sort((one, other) => weight(other) - weight(one)).slice(0, 3).filter(row => weight(row) >= 0.05)
+    .map(row => ({path: row.path, weight: weight(row), name: kind === "prior" ? "prior" : "idea"}));
 }

@@ -1,7 +1,7 @@
 // The dialog in which a position is set up: pieces by tap, drag or keys, the side to move, text in and out.
 
 import {Board} from "./board.js";
-import {byId, el} from "./elements.js";
+import {byId, el, radios} from "./elements.js";
 import {request} from "./server.js";
 import {t} from "./texts.js";
 
@@ -127,11 +127,6 @@ export async function askForPosition(setup, {rules, fen, notation, flipped}) {
       resolve(["play", "analyse"].includes(then) && now ? {rules: now.rules, position: now.fen, then} : null);
     };
   });
-}
-
-function radios(name, legend, options, chosen, onchange = null) {
-  return el("fieldset", {className: "radios", onchange}, el("legend", {}, legend), ...options.map(([value, text, icon = null]) =>
-    el("label", {}, el("input", {type: "radio", name, value, checked: value === chosen}), icon, el("span", {}, text))));
 }
 
 /** A small picture of what a tool puts down. */

@@ -1,11 +1,11 @@
 // The page: opens the game of its address, shows what the server says, and asks for what the person wants.
 
-import {showAnalysis} from "./analysis.js";
+import {showAnalysis, showMinds} from "./analysis.js";
 import {Board, afterMove} from "./board.js";
 import {askForGame, confirmed} from "./dialog.js";
 import {askForPosition} from "./editor.js";
 import {byId, el, notice} from "./elements.js";
-import {mistakes, showGraph} from "./graph.js";
+import {showGraph} from "./graph.js";
 import {Clocks, OTHER, lawsText, mayMove, ownSide, showMoves, showOffer, showPlayer, statusText} from "./panel.js";
 import {Live, pdnOf, request} from "./server.js";
 import {fenOf} from "./share.js";
@@ -21,7 +21,8 @@ let turned = false;
 let analysing = false;
 let inLine = false; // the board shows a position of the expected line
 let found = null;
-let values = []; // of the game's graph, White's by plies played
+let mind = null; // whom analysis asks, null = the usual one
+let points = []; // of the game's graph, by plies played
 let queue = Promise.resolve();
 
 const clocks = new Clocks();
@@ -38,7 +39,7 @@ function open(wanted) {
   key = wanted;
   state = shown = found = null;
   queue = Promise.resolve();
-  values = [];
+  points = [];
   localStorage.setItem("damas.game", key);
   history.replaceState(null, "", `#game=${key}`);
   for (const id of ["choice", "advice", "offer", "invite"]) notice(byId(id));
@@ -53,14 +54,15 @@ function gone() {
 
 function onNews(news) {
   if (news.analysis) {
+    if (news.analysis.mind !== mind) return; // of before the choice
     found = news.analysis;
     if (state && found.ply === plies() && !inLine) drawAnalysis();
     return;
   }
   if (news.point) {
-    values[news.point.ply] = news.point.value;
+    points[news.point.ply] = news.point;
     drawGraph();
-    if (values.length > state.ply) {
+    if (points.length > state.ply) {
       drawMoves();
       analyse();
     }
@@ -92,7 +94,7 @@ async function take(next) {
   if (next.remote && !next.outcome) switchAnalysis(false); // the server gives none
   draw();
   if (analysing && (!before || next.ply !== before.ply)) {
-    values = [];
+    points = [];
     analyse();
   }
 }
@@ -134,12 +136,11 @@ function draw() {
 }
 
 function drawMoves() {
-  const wrong = values.length > state.ply ? mistakes(values, state.first) : [];
-  showMoves(state, board.notation, plies(), wrong, look);
+  showMoves(state, board.notation, plies(), points, look);
 }
 
 function drawGraph() {
-  showGraph(values, state.first, state.ply, plies(), look);
+  showGraph(points, state.moves, board.notation, plies(), look);
 }
 
 function drawButtons() {
@@ -254,17 +255,16 @@ function switchAnalysis(on) {
 
 function analyse() {
   found = null;
-  live.analyse(plies());
+  live.analyse(plies(), mind);
   drawAnalysis();
 }
 
 function drawAnalysis() {
   byId("analysis").hidden = !analysing;
   drawGraph();
-  if (!analysing) return showAnalysis(null, board.notation, null, {arrows: () => {}});
-  const legal = new Map(state.legal.map(move => [move.action, move]));
-  const pathOf = row => shown === null && legal.has(row.action) ? legal.get(row.action).path : [row.from, row.to];
-  showAnalysis(found, board.notation, pathOf, board, showLine);
+  if (!analysing) return showAnalysis(null, board.notation, {arrows: () => {}});
+  showMinds(setup.minds, [], mind ?? (state.board.size === 8 ? "network" : "full"));
+  showAnalysis(found, board.notation, board, showLine);
 }
 
 /** Shows the position after so many moves of the expected line. */
@@ -351,12 +351,12 @@ const actions = {
     switchAnalysis(!analysing);
     draw();
     if (analysing) return analyse();
-    live.analyse(null);
+    live.rest();
     board.arrows([]);
   },
   review: () => {
-    values = [];
-    live.review();
+    points = [];
+    live.review(mind);
   },
   first: () => look(0),
   back: () => look(plies() - 1),
@@ -383,6 +383,11 @@ const actions = {
 for (const [id, action] of Object.entries(actions)) {
   byId(id).addEventListener("click", () => { if (state || ["new", "edit", "notation", "sound", "language"].includes(id)) action(); });
 }
+byId("mind").addEventListener("change", event => {
+  mind = event.target.value;
+  points = [];
+  if (state) analyse();
+});
 addEventListener("hashchange", () => { if (keyOfAddress() && keyOfAddress() !== key) open(keyOfAddress()); });
 
 useLanguage(chosenLanguage());

@@ -96,8 +96,8 @@ export class Clocks {
   }
 }
 
-/** The list of moves; `shown` is the number of plies on the board, `wrong` are the plies that threw much away. */
-export function showMoves(state, notation, shown, wrong, onChoose) {
+/** The list of moves; `shown` is the number of plies on the board, `points` are those of the game's graph. */
+export function showMoves(state, notation, shown, points, onChoose) {
   const list = byId("moves");
   const items = [];
   const first = state.first === "W" ? 0 : 1;
@@ -106,8 +106,11 @@ export function showMoves(state, notation, shown, wrong, onChoose) {
       items.push(el("li", {value: Math.floor((ply + first) / 2) + 1}));
       if ((ply + first) % 2) items[0].append(el("span", {className: "gap"}, "…"));
     }
-    const button = el("button", {className: "quiet", onclick: () => onChoose(ply + 1)},
-      state.moves[ply][notation] + (wrong.includes(ply + 1) ? " ?" : ""));
+    const lost = points[ply + 1]?.lost;
+    const text = state.moves[ply][notation];
+    const button = el("button", {className: "quiet", onclick: () => onChoose(ply + 1),
+      ...lost ? {title: t.throws[lost], "aria-label": `${text}, ${t.throws[lost]}`} : {}}, text + (lost ? " ?" : ""));
+    button.classList.toggle("wrong", Boolean(lost));
     if (ply + 1 === shown) button.setAttribute("aria-current", "step");
     items.at(-1).append(button);
   }

@@ -28,7 +28,7 @@ export class Live {
     this.socket.onopen = () => {
       this.wait = 500;
       this.socket.send(JSON.stringify({key: this.key}));
-      if (this.wanted !== null) this.analyse(this.wanted);
+      if (this.wanted !== null) this.want(this.wanted);
     };
     this.socket.onmessage = event => this.onNews(JSON.parse(event.data));
     this.socket.onclose = event => {
@@ -41,16 +41,26 @@ export class Live {
     };
   }
 
-  /** Asks for analysis of the position after `ply` plies; null = no more. */
-  analyse(ply) {
-    this.wanted = ply;
-    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({analyse: ply}));
+  /** Asks a mind (null = the usual one) about the position after `ply` plies. */
+  analyse(ply, mind) {
+    this.want({analyse: ply, mind});
   }
 
-  /** Asks for the value of every position of the game; an analysis that runs ends. */
-  review() {
+  /** Asks a mind for the value of every position of the game; an analysis that runs ends. */
+  review(mind) {
+    this.want({review: true, mind});
+    this.wanted = null; // it is not begun again when the connection breaks
+  }
+
+  /** Asks for no more. */
+  rest() {
+    this.want({analyse: null});
     this.wanted = null;
-    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({review: true}));
+  }
+
+  want(wish) {
+    this.wanted = wish;
+    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(wish));
   }
 
   close() {

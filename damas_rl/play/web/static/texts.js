@@ -64,12 +64,16 @@ const TEXTS = {
     boardLabel: "Draughts board. Arrow keys move, Enter chooses, Escape lets go.",
     value: "value", visits: "visits", prior: "prior", move: "move", line: "Line",
     evaluationOf: value => `White ${value}`, simulations: count => `${count} simulations`, proven: "proven",
+    whoseMind: "Analysed by", training: "Training run", iterationNetwork: number => `Network of iteration ${number}`,
+    chances: (white, draw, black) => `White wins ${white} %, draw ${draw} %, Black wins ${black} %`,
+    positions: count => `${count.toLocaleString("en")} positions`, arrows: "Arrows", noArrows: "none",
+    throws: {win: "throws the win away", draw: "throws the draw away"}, better: move => `better ${move}`,
     table: (result, plies) => ({win: `White wins in ${plies} plies`, loss: `Black wins in ${plies} plies`, draw: "a draw"}[result]),
     tableSays: (text, sure) => `Endgame table: ${text}${sure ? "" : ", if no draw law comes first"}.`, inLine: "A position of the expected line. Press » to come back.",
     rating: (value, gain, games) => `Your rating: ${value} (${gain >= 0 ? "+" : "−"}${Math.abs(gain)}) after ${games} rated ${games === 1 ? "game" : "games"}.`,
     noMoves: "No moves yet.", openFile: "or open a file",
     graphOfGame: "Graph of the game", graph: "Who stood better after each move: White above, Black below",
-    thrown: count => `${count} ${count === 1 ? "move" : "moves"} threw much away (red; ? in the list).`, nothingThrown: "No move threw much away.",
+    thrown: count => `${count} ${count === 1 ? "move" : "moves"} threw a result away (red; ? in the list).`, nothingThrown: "No move threw a result away.",
     howto: [
       "White begins. Men move one square forwards on the dark diagonals.",
       "Men capture forwards and backwards by jumping over a piece to the empty square behind it.",
@@ -143,12 +147,16 @@ const TEXTS = {
     boardLabel: "Tabuleiro de damas. Setas movem, Enter escolhe, Escape solta.",
     value: "valor", visits: "visitas", prior: "rede", move: "lance", line: "Linha",
     evaluationOf: value => `Brancas ${value}`, simulations: count => `${count} simulações`, proven: "provado",
+    whoseMind: "Quem analisa", training: "Treinamento", iterationNetwork: number => `Rede da iteração ${number}`,
+    chances: (white, draw, black) => `Brancas vencem ${white} %, empate ${draw} %, Pretas vencem ${black} %`,
+    positions: count => `${count.toLocaleString("pt-BR")} posições`, arrows: "Setas", noArrows: "nenhuma",
+    throws: {win: "joga a vitória fora", draw: "joga o empate fora"}, better: move => `melhor ${move}`,
     table: (result, plies) => ({win: `as Brancas vencem em ${plies} lances`, loss: `as Pretas vencem em ${plies} lances`, draw: "empate"}[result]),
     tableSays: (text, sure) => `Tabela de finais: ${text}${sure ? "" : ", se nenhuma regra de empate vier antes"}.`, inLine: "Uma posição da linha esperada. Aperte » para voltar.",
     rating: (value, gain, games) => `Seu rating: ${value} (${gain >= 0 ? "+" : "−"}${Math.abs(gain)}) depois de ${games} ${games === 1 ? "jogo" : "jogos"}.`,
     noMoves: "Nenhum lance ainda.", openFile: "ou abrir um arquivo",
     graphOfGame: "Gráfico do jogo", graph: "Quem estava melhor depois de cada lance: Brancas acima, Pretas abaixo",
-    thrown: count => `${count} ${count === 1 ? "lance pôs" : "lances puseram"} muito a perder (vermelho; ? na lista).`, nothingThrown: "Nenhum lance pôs muito a perder.",
+    thrown: count => `${count} ${count === 1 ? "lance jogou" : "lances jogaram"} um resultado fora (vermelho; ? na lista).`, nothingThrown: "Nenhum lance jogou um resultado fora.",
     howto: [
       "As brancas começam. As pedras andam uma casa para a frente, nas diagonais escuras.",
       "As pedras capturam para a frente e para trás, saltando sobre uma peça para a casa vazia logo depois dela.",
@@ -183,4 +191,9 @@ export function useLanguage(name, keep = false) {
 /** The title of who holds a seat. */
 export function seatName(seat) {
   return seat === "person" ? t.person : t.levels[seat] ?? seat;
+}
+
+/** The title of whose mind is looked into. */
+export function mindName(name) {
+  return name.startsWith("run:") ? t.iterationNetwork(name.slice(4)) : t.levels[name] ?? name;
 }

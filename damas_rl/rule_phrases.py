@@ -1,4 +1,4 @@
-"""The phrases that :mod:`damas_rl.cli.rule_texts` puts rule sets into, in every language side by side."""
+"""The phrases that :mod:`damas_rl.rule_texts` puts rule sets into, in every language side by side."""
 
 LANGUAGES = ("en", "pt")
 """English and Brazilian Portuguese."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from damas_env.draw_laws import MOST_PIECES, DrawLaw, parse_balance
 from damas_env.rules import RuleSet
-from damas_rl.cli.rule_phrases import LANGUAGES, PHRASES
+from damas_rl.rule_phrases import LANGUAGES, PHRASES
 
 
 class Section(NamedTuple):

@@ -1,0 +1,122 @@
+"""The games and networks that a training run has kept, so that one can watch a network grow."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from damas_env.errors import NotationError
+from damas_env.notation.game_types import rules_of
+from damas_env.notation.pdn_text import RawGame, decode, split_games
+from damas_rl.files import why
+from damas_rl.play.table import RequestError
+from damas_rl.runs import number, read_run
+
+_GAMES = "games", re.compile(r"iteration-([0-9]{7,12})\.pdn")
+_CHECKPOINTS = "checkpoints", re.compile(r"ckpt-([0-9]{7,12})\.pt")
+_NETWORKS = "networks", re.compile(r"net-([0-9]{7,12})\.pt")
+
+_LARGEST_FILE = 4 << 20
+"""Bytes of a file of games."""
+
+_MOST_GAMES = 200
+"""Games of one iteration that are shown."""
+
+
+class TrainingRun:
+    """A run directory (see :mod:`damas_rl.rundir`); training may go on in it.
+
+    Files are found by their numbers, and nothing outside of the directory is read.
+
+    Args:
+        path: the directory.
+
+    Raises:
+        ValueError: it holds no run.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.resolve()
+        self.name = read_run(path).name
+
+    def overview(self) -> dict[str, Any]:
+        """``name``, ``iterations`` of which games were kept, each with its minutes of training, and ``networks``.
+
+        Minutes are None where the run has not noted them; the numbers of iterations ascend.
+        """
+        minutes = {}
+        for event in read_run(self._path).iterations:
+            iteration, seconds = number(event, "iteration"), number(event, "time", "training")
+            if iteration is not None and seconds is not None:
+                minutes[int(iteration)] = seconds / 60
+        return {
+            "name": self.name,
+            "iterations": [{"number": kept, "minutes": minutes.get(kept)} for kept in self._files(*_GAMES)],
+            "networks": list(self._networks()),
+        }
+
+    def games(self, iteration: int) -> list[dict[str, Any]]:
+        """The games that were kept of an iteration: what is known of each, and its PDN text.
+
+        Raises:
+            ValueError: there are none, or they cannot be read.
+        """
+        path = self._files(*_GAMES).get(iteration)
+        if path is None:
+            raise RequestError(f"No games of iteration {iteration} were kept.")
+        try:
+            if path.stat().st_size > _LARGEST_FILE:
+                raise RequestError(f"The file with the games of iteration {iteration} is too large.")
+            text = decode(path.read_bytes())
+        except OSError as error:
+            raise RequestError(f"The games of iteration {iteration} cannot be read: {why(error)}.") from None
+        lines, games = text.splitlines(), split_games(text)[:_MOST_GAMES]
+        ends = [game.line - 1 for game in games[1:]] + [len(lines)]
+        return [_view(game, "\n".join(lines[game.line - 1 : end])) for game, end in zip(games, ends, strict=True)]
+
+    def has_network(self, iteration: int) -> bool:
+        """True if the network of an iteration was kept."""
+        return iteration in self._networks()
+
+    def network(self, iteration: int) -> Path:
+        """The file of the network of an iteration.
+
+        Raises:
+            ValueError: it was not kept.
+        """
+        path = self._networks().get(iteration)
+        if path is None:
+            raise RequestError(f"The network of iteration {iteration} was not kept.")
+        return path
+
+    def _networks(self) -> dict[int, Path]:
+        """By iteration, ascending: measured networks, and checkpoints where there is no measured one."""
+        return dict(sorted({**self._files(*_CHECKPOINTS), **self._files(*_NETWORKS)}.items()))
+
+    def _files(self, folder: str, pattern: re.Pattern[str]) -> dict[int, Path]:
+        """The files of a folder by their numbers, ascending; links that lead out of the run are left out."""
+        place = self._path / folder
+        try:
+            names = [path.name for path in place.iterdir()]
+        except OSError:
+            return {}
+        numbers = {int(match[1]): place / name for name in names if (match := pattern.fullmatch(name))}
+        return {
+            number: path
+            for number, path in sorted(numbers.items())
+            if path.is_file() and path.resolve().is_relative_to(self._path)
+        }
+
+
+def _view(game: RawGame, text: str) -> dict[str, Any]:
+    try:
+        rules = rules_of(game.tags).name
+    except NotationError:
+        rules = None
+    return {
+        "rules": rules,
+        "result": game.tags.get("Result", "*"),
+        "plies": len(game.items),
+        "random": game.tags.get("RandomPlies", "0"),
+        "termination": game.tags.get("Termination", "").upper(),
+        "pdn": text,
+    }
