@@ -1,10 +1,13 @@
 """The web application's server: games, keys, clocks, restarts, and requests that nobody should make."""
 
+import asyncio
+import contextlib
 import itertools
 import json
 import random
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +25,7 @@ from damas_env.position import Positions
 from damas_rl.cli import main
 from damas_rl.play.clocks import Clock, TimeControl
 from damas_rl.play.levels import LEVELS, make_level
-from damas_rl.play.web import levels
+from damas_rl.play.web import levels, minds
 from damas_rl.play.web.app import make_app
 from damas_rl.play.web.levels import Levels
 from damas_rl.play.web.store import Store, StoreError
@@ -243,6 +246,88 @@ def test_only_games_without_help_change_the_rating(server):
     assert act(server, create(server), "resign")["state"]["rating"]["games"] == 1
 
 
+SLOW = {"full": "alphabeta:ms=60000,eval=cbd", "network": "mcts:net=small,ms=60000"}
+
+
+@pytest.fixture
+def one_thread(monkeypatch, place):
+    """A server with one thread for searches, on which two levels think for a minute."""
+    monkeypatch.setattr(levels, "AT_ONCE", 1)
+    slow = tuple(replace(level, spec=SLOW.get(level.id, level.spec)) for level in levels.LEVELS)
+    monkeypatch.setattr(levels, "LEVELS", slow)
+    monkeypatch.setattr(minds.NetworkMind, "steps", (100_000,))
+    monkeypatch.setattr(minds.PlayerMind, "steps", (10**9,))
+    with TestClient(make_app(Store(place), Levels()), base_url=ORIGIN, raise_server_exceptions=False) as client:
+        for level in ("beginner", *SLOW):  # what is compiled or loaded at first is not part of the time
+            assert client.portal.call(stopped_at_once, client.app.state.rooms.levels, level)
+        yield client
+
+
+async def stopped_at_once(all_levels, level):
+    """True if a search that is cancelled ends its thread's work too."""
+    task = asyncio.ensure_future(all_levels.choose(level, Positions.initial("cbd")))
+    await asyncio.wait([task], timeout=0.1)
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+    return await asyncio.get_running_loop().run_in_executor(all_levels.pool, lambda: True)
+
+
+def answers_at_once(server):
+    """True if the one thread is free: another game gets its move soon."""
+    key = create(server, seats={"W": "beginner", "B": "person"})
+    return until(server, key, lambda now: now["ply"] == 1, 5)
+
+
+@pytest.mark.parametrize("level", SLOW)
+@pytest.mark.parametrize("end", ["undo", "resign"])
+def test_a_search_that_is_not_needed_any_more_ends(one_thread, level, end):
+    key = create(one_thread, seats={"W": "person", "B": level})
+    play(one_thread, key, "22-18")
+    time.sleep(0.2)
+    assert state(one_thread, key)["thinking"]
+    act(one_thread, key, end)
+    assert answers_at_once(one_thread)
+
+
+def test_a_hint_that_has_been_overtaken_ends(one_thread):
+    key = create(one_thread)
+    with ThreadPoolExecutor(2) as threads:
+        hints = [threads.submit(act, one_thread, key, "hint", 409) for _ in range(2)]  # they share one search
+        time.sleep(0.3)
+        play(one_thread, key, "22-18")
+        assert all("changed meanwhile" in hint.result(5)["error"] for hint in hints)
+    assert answers_at_once(one_thread)
+
+
+def test_machines_that_nobody_watches_stop_thinking(one_thread):
+    key = create(one_thread, seats={"W": "full", "B": "network"})
+    with connect(one_thread) as live:
+        live.send_json({"key": key})
+        assert live.receive_json()["state"]["thinking"]
+        time.sleep(0.2)
+    assert answers_at_once(one_thread)
+    assert state(one_thread, key)["ply"] == 0
+
+
+@pytest.mark.parametrize("mind", SLOW)
+@pytest.mark.parametrize("end", ["nothing", "another", "closed"])
+def test_an_analysis_that_is_not_wanted_any_more_ends(one_thread, mind, end):
+    key = create(one_thread, position="1. c3-d4 b6-c5 2. d4xb6 a7xc5 *")
+    with connect(one_thread) as live:
+        live.send_json({"key": key})
+        live.receive_json()
+        live.send_json({"analyse": 0, "mind": mind})
+        time.sleep(0.3)
+        if end == "another":
+            live.send_json({"analyse": 1, "mind": mind})
+            time.sleep(0.3)
+        if end != "closed":
+            live.send_json({"analyse": None})
+            assert answers_at_once(one_thread)
+    assert answers_at_once(one_thread)
+
+
 def test_two_servers_do_not_share_a_file(place):
     store = Store(place)
     with pytest.raises(StoreError, match="locked"):
@@ -439,11 +524,16 @@ WRONG_GAMES = [
 
 @pytest.mark.parametrize("wanted", WRONG_GAMES, ids=range(len(WRONG_GAMES)))
 def test_wrong_games_are_explained(server, wanted):
-    answer = server.post("/api/games", content=json.dumps(wanted), headers={"Content-Type": "application/json"})
-    assert 400 <= answer.status_code < 500, answer.text
-    error = answer.json()["error"]
-    assert error
-    assert "Traceback" not in error
+    errors = {}
+    for language in ("en", "pt-BR"):
+        headers = {"Content-Type": "application/json", "Accept-Language": language}
+        answer = server.post("/api/games", content=json.dumps(wanted), headers=headers)
+        assert 400 <= answer.status_code < 500, answer.text
+        assert answer.headers["content-language"] == language
+        errors[language] = answer.json()["error"]
+    assert errors["en"]
+    assert "Traceback" not in errors["en"]
+    assert errors["pt-BR"] != errors["en"]
 
 
 def test_random_requests_never_break_the_server(server):

@@ -86,6 +86,12 @@ def test_both_languages(visit):
     page = visit(locale="pt-BR", seats=BOTH)
     says(page, "#status", "Jogam as Brancas")
     assert page.locator("html").get_attribute("lang") == "pt-BR"
+    page.get_by_role("button", name="Novo jogo").click()
+    page.locator("summary", has_text="Regras").click()
+    page.locator("[name=position]").fill("W:W99:B1")
+    page.locator("#start-game").click()
+    says(page, "#alert", "a casa 99 não está no tabuleiro")
+    assert "400" in visit.faults.pop()
     page.locator("#language").click()
     says(page, "#status", "White to move")
     page.reload()

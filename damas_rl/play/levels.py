@@ -8,6 +8,7 @@ import numpy as np
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
 from damas_rl.players import Choice, Player, PlayerError, make_player
+from damas_rl.search.alphabeta import Limits
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,14 @@ class Careless(Player):
             for slipped, action, pv in zip(slip.tolist(), actions.tolist(), choice.pvs, strict=True)
         ]
         return Choice(actions, choice.values, choice.nodes, pvs)
+
+    def for_search(self, limits: Limits | None) -> Player:
+        """See :class:`~damas_rl.players.Player`."""
+        return Careless(self._player.for_search(limits), self._slips, int(self._rng.integers(1 << 63)))
+
+    def stop(self) -> None:
+        """See :class:`~damas_rl.players.Player`."""
+        self._player.stop()
 
 
 def make_level(level: Level, rules: RuleSet, seed: int) -> Player:

@@ -140,6 +140,9 @@ class AlphaBeta:
     def search(self, positions: Positions, seeds: np.ndarray) -> AlphaBetaResult:
         """Searches each game of a batch on as many threads as there are cores.
 
+        A single game is searched by the thread that asks, unless that is the main one: whoever asks from many threads
+        gets each answer in time, however many they are.
+
         Args:
             positions: B unfinished games.
             seeds: uint64[B], decide between moves of equal score.
@@ -165,7 +168,10 @@ class AlphaBeta:
         )
         step = max(1, min(_CHUNK, size // THREADS))
         chunks = [(start, min(start + step, size)) for start in range(0, size, step)]
-        # Even a single game is searched on another thread: this one must stay able to receive a Ctrl-C.
+        if len(chunks) == 1 and threading.current_thread() is not threading.main_thread():
+            self._run(*chunks[0], positions, seeds, result)
+            chunks = []
+        # The main thread must stay able to receive a Ctrl-C.
         jobs = [_pool().submit(self._run, *chunk, positions, seeds, result) for chunk in chunks]
         try:
             for job in jobs:

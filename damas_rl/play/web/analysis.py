@@ -13,8 +13,10 @@ from damas_env.position import Positions
 from damas_env.rules import RuleSet
 from damas_rl.analysis import thrown_away
 from damas_rl.play.table import RequestError, Table
+from damas_rl.play.web.languages import said_in
 from damas_rl.play.web.minds import Mind, Minds
 from damas_rl.play.web.rooms import Room
+from damas_rl.play.web.stop import Stop
 from damas_rl.play.web.view import move_view, moves_view
 from damas_rl.tablebase import AT_ONCE, Tablebase, default_path, open_tablebase
 
@@ -41,14 +43,15 @@ class Analyst:
 
     async def look(self, positions: Positions, mind: Mind, work: int) -> dict[str, Any]:
         """What a mind thinks of a position, a batch of one, after so much work; cancelling ends the search."""
-        stop = threading.Event()
-        search = asyncio.get_running_loop().run_in_executor(self._pool, self._look, positions, mind, work, stop.is_set)
+        stop = Stop()
+        search = asyncio.get_running_loop().run_in_executor(self._pool, self._look, positions, mind, work, stop)
         try:
             return await search
-        finally:
-            stop.set()
+        except asyncio.CancelledError:
+            stop.now()
+            raise
 
-    def _look(self, positions: Positions, mind: Mind, work: int, stop: Callable[[], bool]) -> dict[str, Any]:
+    def _look(self, positions: Positions, mind: Mind, work: int, stop: Stop) -> dict[str, Any]:
         thought = mind.think(positions, work, stop)
         white = bool(positions.colors[0] == 0)
         sign = 1.0 if white else -1.0
@@ -125,12 +128,14 @@ class AnalysisSession:
         analyst: who searches.
         room, role: the game, and for whom.
         send: takes what the page is told.
+        language: of the page.
     """
 
     def __init__(
-        self, analyst: Analyst, room: Room, role: str, send: Callable[[dict[str, Any]], Awaitable[None]]
+        self, analyst: Analyst, room: Room, role: str, send: Callable[[dict[str, Any]], Awaitable[None]], language: str
     ) -> None:
         self._analyst, self._room, self._role, self._send = analyst, room, role, send
+        self._language = language
         self._task: asyncio.Task[None] | None = None
 
     def look_at(self, ply: int, mind: str | None) -> None:
@@ -177,7 +182,7 @@ class AnalysisSession:
         try:
             await work
         except ValueError as error:
-            await self._send({"analysis": {"ply": ply, "mind": mind, "error": str(error)}})
+            await self._send({"analysis": {"ply": ply, "mind": mind, "error": said_in(self._language, str(error))}})
         except RuntimeError:  # the connection is gone
             pass
 

@@ -5,7 +5,7 @@ import contextlib
 import re
 import sqlite3
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,11 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from damas_env.presets import RULE_SETS
 from damas_rl.play.web.analysis import AnalysisSession, Analyst
 from damas_rl.play.web.guard import Guard, TooLargeError
+from damas_rl.play.web.languages import language_of, said_in
 from damas_rl.play.web.levels import Levels
 from damas_rl.play.web.minds import Minds
 from damas_rl.play.web.requests import read_action, read_analysis, read_new_game, read_object, read_rules
-from damas_rl.play.web.rooms import Room, Rooms
+from damas_rl.play.web.rooms import OvertakenError, Room, Rooms
 from damas_rl.play.web.set_up import set_up
 from damas_rl.play.web.store import Store
 from damas_rl.play.web.training import TrainingRun
@@ -75,24 +76,36 @@ def make_app(store: Store, levels: Levels, loopback: bool = True, run: TrainingR
 
 
 async def _http_error(request: Request, error: HTTPException) -> Response:
-    sentences = {404: "There is nothing here.", 405: "This address does not take that method."}
-    return JSONResponse({"error": sentences.get(error.status_code, error.detail)}, error.status_code, error.headers)
+    usual = {"Not Found": "There is nothing here.", "Method Not Allowed": "This address does not take that method."}
+    return _refusal(request, error.status_code, usual.get(error.detail, error.detail), error.headers)
 
 
 async def _bad_request(request: Request, error: ValueError) -> Response:
-    return JSONResponse({"error": str(error)}, 400)
+    return _refusal(request, 400, str(error))
+
+
+async def _overtaken(request: Request, error: OvertakenError) -> Response:
+    return _refusal(request, 409, str(error))
 
 
 async def _too_large(request: Request, error: TooLargeError) -> Response:
-    return JSONResponse({"error": "The request is too large."}, 413, {"connection": "close"})
+    return _refusal(request, 413, "The request is too large.", {"connection": "close"})
 
 
 async def _not_kept(request: Request, error: sqlite3.Error) -> Response:
-    return JSONResponse({"error": f"The games cannot be kept: {error}."}, 503)
+    return _refusal(request, 503, f"The games cannot be kept: {error}.")
+
+
+def _refusal(request: Request, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
+    language = language_of(request.headers.get("accept-language", ""))
+    return JSONResponse(
+        {"error": said_in(language, sentence)}, status, {**(headers or {}), "content-language": language}
+    )
 
 
 _FAULTS: dict[Any, Any] = {
     HTTPException: _http_error,
+    OvertakenError: _overtaken,
     ValueError: _bad_request,
     TooLargeError: _too_large,
     sqlite3.Error: _not_kept,
@@ -198,7 +211,8 @@ async def _live(socket: WebSocket) -> None:
     except WebSocketDisconnect:
         return
     room, role = found
-    analysis = AnalysisSession(socket.app.state.analyst, room, role, socket.send_json)
+    language = language_of(str(document.get("language", "")))
+    analysis = AnalysisSession(socket.app.state.analyst, room, role, socket.send_json, language)
 
     async def news(state: dict[str, Any]) -> None:
         await socket.send_json({"state": state, "at": time.time()})

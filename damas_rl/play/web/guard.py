@@ -8,6 +8,8 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from damas_rl.play.web.languages import language_of, said_in
+
 LARGEST_BODY = 256 * 1024
 """Bytes of a request; enough for a long PDN file."""
 
@@ -53,7 +55,7 @@ class Guard:
             await receive()
             await send({"type": "websocket.close", "code": 1008, "reason": fault[1]})
         elif fault:
-            await refuse(send, *fault)
+            await _refuse(send, *fault, language_of(headers.get("accept-language", "")))
         elif scope["type"] == "http":
             await self._app(scope, _Limited(receive), self._with_headers(send))
         else:
@@ -101,10 +103,12 @@ class _Limited:
         return message
 
 
-async def refuse(send: Send, status: int, sentence: str) -> None:
+async def _refuse(send: Send, status: int, sentence: str, language: str) -> None:
     """Answers with a sentence as JSON."""
-    body = json.dumps({"error": sentence}).encode()
-    headers: dict[str, Any] = {"content-type": "application/json", "content-length": str(len(body)), **_HEADERS}
+    body = json.dumps({"error": said_in(language, sentence)}).encode()
+    headers: dict[str, Any] = {
+        "content-type": "application/json", "content-length": str(len(body)), "content-language": language, **_HEADERS
+    }  # fmt: skip
     await send({"type": "http.response.start", "status": status, "headers": _encoded(headers)})
     await send({"type": "http.response.body", "body": body})
 

@@ -1,25 +1,27 @@
 """The levels of a server, and the threads on which they think."""
 
+import asyncio
 import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from damas_env.position import THREADS, Positions
+from damas_env.position import Positions
 from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import RuleSet, get_rules
 from damas_rl.play.levels import ADVISER, LEVELS, Level, make_level
+from damas_rl.play.web.stop import Stop
 from damas_rl.players import Choice, Player, read_spec
 
-AT_ONCE = max(8, THREADS)
-"""Searches that run together. Alpha-beta lets its own wait where they are more than the cores."""
+AT_ONCE = 32
+"""Searches that run together. They share the cores: where time is limited they answer in time, but see less."""
 
 
 class Levels:
     """The levels of a server, and players for them.
 
-    Players serve one search at a time; idle ones are kept, so that the tables of a search are allocated once.
+    Players serve one search at a time; idle ones are kept, so that networks and endgame tables are loaded once.
 
     Args:
         specs: further players, such as the network of a run; each becomes a level that is named like its spec.
@@ -56,17 +58,26 @@ class Levels:
         """Makes the level that gives hints ready for the usual rules, which takes a while on a new machine."""
         self.why_not(ADVISER, get_rules(DEFAULT_RULES))
 
-    def choose(self, level: str, positions: Positions) -> Choice:
-        """What a level plays in a position, a batch of one that goes on. Takes as long as the player takes."""
-        player = self._take(level, positions.rules)
+    async def choose(self, level: str, positions: Positions) -> Choice:
+        """What a level plays in a position, a batch of one that goes on; cancelling ends the search."""
+        stop = Stop()
+        search = asyncio.get_running_loop().run_in_executor(self._pool, self._search, level, positions, stop)
         try:
-            return player.choose(positions)
-        finally:
-            self._keep(level, positions.rules, player)
+            return await search
+        except asyncio.CancelledError:
+            stop.now()
+            raise
 
     def close(self) -> None:
         """Ends the threads; searches that still run finish within their limits."""
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _search(self, level: str, positions: Positions, stop: Stop) -> Choice:
+        player = self._take(level, positions.rules)
+        try:
+            return stop.choice(player.for_search(None), positions)
+        finally:
+            self._keep(level, positions.rules, player)
 
     def _take(self, level: str, rules: RuleSet) -> Player:
         with self._lock:

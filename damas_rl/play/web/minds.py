@@ -3,7 +3,7 @@
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -14,6 +14,7 @@ from damas_env.position import THREADS, Positions
 from damas_env.rules import RuleSet
 from damas_rl.play.levels import LEVELS, Level, make_level
 from damas_rl.play.table import RequestError
+from damas_rl.play.web.stop import Stop
 from damas_rl.play.web.training import TrainingRun
 from damas_rl.players import Player, network_of
 from damas_rl.search.alphabeta import Limits
@@ -70,8 +71,8 @@ class Mind(Protocol):
     steps: tuple[int, ...]
     glance: int
 
-    def think(self, positions: Positions, work: int, stop: Callable[[], bool]) -> Thought:
-        """Thinks about a position, a batch of one that goes on, until ``stop`` says so; several threads may ask."""
+    def think(self, positions: Positions, work: int, stop: Stop) -> Thought:
+        """Thinks about a position, a batch of one that goes on, until ``stop`` ends it; several threads may ask."""
         ...
 
 
@@ -94,7 +95,7 @@ class NetworkMind:
         self._idle: dict[str, list[Search]] = {}
         self._lock = threading.Lock()
 
-    def think(self, positions: Positions, work: int, stop: Callable[[], bool]) -> Thought:
+    def think(self, positions: Positions, work: int, stop: Stop) -> Thought:
         """See :class:`Mind`."""
         rules = positions.rules
         if rules.size != self._size:
@@ -107,7 +108,7 @@ class NetworkMind:
             search = Search(rules, leaves, SearchConfig(leaves_per_tree=4), 1, self.steps[-1])
         search.evaluator = leaves
         try:
-            result = search.run(positions, work, stop=stop)
+            result = search.run(positions, work, stop=lambda: stop.asked)
             line = search.principal_variation(0)
         finally:
             with self._lock:
@@ -185,7 +186,7 @@ class PlayerMind:
         self._players: dict[str, Player] = {}
         self._lock = threading.Lock()
 
-    def think(self, positions: Positions, work: int, stop: Callable[[], bool]) -> Thought:
+    def think(self, positions: Positions, work: int, stop: Stop) -> Thought:
         """See :class:`Mind`."""
         with self._lock:
             if positions.rules.name not in self._players:
@@ -200,12 +201,12 @@ class PlayerMind:
         going_on, looked_at = np.flatnonzero(children.terminations == 0), 0
         for start in range(0, len(going_on), THREADS):
             rows = going_on[start : start + THREADS]
-            replies = player.choose(children.take(rows))
+            replies = stop.choice(player, children.take(rows))
             looked_at += int(replies.nodes.sum())
             values[rows] = -replies.values
             for row, line in zip(rows.tolist(), replies.pvs, strict=True):
                 lines[row] = line
-            if stop():
+            if stop.asked:
                 break
         best = int(values.argmax())
         return Thought(

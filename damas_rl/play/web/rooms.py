@@ -37,6 +37,10 @@ _log = logging.getLogger(__name__)
 News = Callable[[dict[str, Any]], Awaitable[None]]
 
 
+class OvertakenError(RequestError):
+    """The position has changed while an answer was being looked for."""
+
+
 class Room:
     """One game in memory.
 
@@ -44,8 +48,9 @@ class Room:
         number: in the store.
         table, history: the game.
         watchers: who gets news, with the role of each.
-        turn: grows with every change that makes a running search useless.
-        task: the machine's search, or its wait.
+        turn: grows with every change that makes a search useless.
+        searches: the latest search of each level in this position.
+        task: the machine's move, from search to board.
         alarm: falls with the flag.
     """
 
@@ -53,6 +58,7 @@ class Room:
         self.number, self.table, self.history = number, table, History(table)
         self.watchers: dict[News, str] = {}
         self.turn = 0
+        self.searches: dict[str, asyncio.Task[Choice]] = {}
         self.task: asyncio.Task[None] | None = None
         self.alarm: asyncio.TimerHandle | None = None
 
@@ -60,6 +66,18 @@ class Room:
         """The position after so many plies, a batch of one."""
         self.history.view(self.table.game)
         return self.history.positions[ply]
+
+    @property
+    def busy(self) -> bool:
+        """True if something will happen here by itself, or somebody waits."""
+        return bool(self.watchers or self.task or self.alarm or not all(map(asyncio.Task.done, self.searches.values())))
+
+    def stop(self) -> None:
+        """Ends every search and the machine's move."""
+        for task in (*self.searches.values(), *filter(None, [self.task])):
+            task.cancel()
+        self.searches.clear()
+        self.task = None
 
 
 class Rooms:
@@ -112,7 +130,7 @@ class Rooms:
         for number, room in list(self._rooms.items()):
             if len(self._rooms) <= _MOST_ROOMS:
                 break
-            if not room.watchers and not room.task and not room.alarm:
+            if not room.busy:
                 del self._rooms[number]
 
     def open(self, key: str) -> tuple[Room, str] | None:
@@ -180,6 +198,8 @@ class Rooms:
                 raise RequestError("Only players resign.")
             table.resign(side, now)
         elif action == "rematch":
+            if not table.outcome():
+                raise RequestError("The game is not over yet.")
             if not table.successor:
                 keys = self._add(table.rematch())
                 table.successor = self._store.find(next(iter(keys.values())))[0]  # type: ignore[index]
@@ -201,7 +221,7 @@ class Rooms:
         return persons[0] if len(persons) == 1 else table.game.color
 
     async def _hint(self, room: Room, role: str) -> dict[str, Any]:
-        table, turn = room.table, room.turn
+        table = room.table
         if table.outcome():
             raise RequestError("The game is over, there is nothing to advise.")
         if table.remote:
@@ -209,10 +229,9 @@ class Rooms:
         if table.seats[table.game.color] != PERSON or role not in ("all", table.game.color):
             raise RequestError("It is not your turn.")
         table.aided = True
+        self._store.save(room.number, table.record())
         positions = table.game.positions.copy()
-        choice = await self._choose(ADVISER, positions)
-        if room.turn != turn:
-            raise RequestError("The position has changed meanwhile.")
+        choice = await self._choose(room, ADVISER)
         move = _chosen(table, choice)
         return {
             "hint": {
@@ -228,7 +247,9 @@ class Rooms:
 
     async def _ask_for_draw(self, room: Room, side: str) -> dict[str, Any]:
         """A draw at one browser: two persons agree at once, a machine thinks about it."""
-        table, turn = room.table, room.turn
+        table = room.table
+        if table.machines:
+            raise RequestError("Only players offer a draw.")
         table.make_offer("draw", side)
         table.offer = None
         machine = table.seats[OTHER[side]]
@@ -238,18 +259,27 @@ class Rooms:
             return {}
         if table.game.color != side:
             raise RequestError("Offer a draw when it is your turn.")
-        choice = await self._choose(machine, table.game.positions.copy())
-        if room.turn != turn:
-            raise RequestError("The position has changed meanwhile.")
+        choice = await self._choose(room, machine)
         if float(choice.values[0]) < -_LEVEL:  # the value for the person, who is to move
             return {"declined": True}
         table.agree(time.time())
         self._changed(room)
         return {}
 
-    async def _choose(self, level: str, positions: Any) -> Choice:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self.levels.pool, self.levels.choose, level, positions)
+    async def _choose(self, room: Room, level: str) -> Choice:
+        """What a level plays now; who asks while it is thinking waits for the same answer.
+
+        Raises:
+            OvertakenError: the position has changed, which ends the search.
+        """
+        turn, search = room.turn, room.searches.get(level)
+        if search is None or search.done():
+            search = asyncio.ensure_future(self.levels.choose(level, room.table.game.positions.copy()))
+            room.searches[level] = search
+        await asyncio.wait([search])
+        if room.turn != turn or search.cancelled():
+            raise OvertakenError("The position has changed meanwhile.")
+        return search.result()
 
     def watch(self, room: Room, role: str, news: News) -> None:
         """Sends news of a game from now on; machines play on while somebody watches."""
@@ -257,8 +287,10 @@ class Rooms:
         self._go_on(room)
 
     def unwatch(self, room: Room, news: News) -> None:
-        """Sends no more news."""
+        """Sends no more news; machines that nobody watches stop thinking."""
         room.watchers.pop(news, None)
+        if room.table.machines and not room.watchers:
+            room.stop()
 
     def _rate(self, table: Table) -> None:
         """Lets a game that has ended change the rating of the person, once, if it says something of it."""
@@ -275,9 +307,7 @@ class Rooms:
         """After a change: keeps it, tells everybody, and lets the machine think anew."""
         self._rate(room.table)
         room.turn += 1
-        if room.task:
-            room.task.cancel()
-            room.task = None
+        room.stop()
         self._store.save(room.number, room.table.record())
         self._tell(room)
         self._go_on(room)
@@ -315,12 +345,11 @@ class Rooms:
             self._go_on(room)
 
     async def _machine_moves(self, room: Room) -> None:
-        table, turn = room.table, room.turn
-        level = table.thinker
+        table, level = room.table, room.table.thinker
         assert level is not None
         began = time.monotonic()
         try:
-            choice = await self._choose(level, table.game.positions.copy())
+            choice = await self._choose(room, level)
         except (ValueError, OSError, MemoryError) as error:
             _log.warning("%s cannot move: %s", level, error)
             table.paused, room.task = True, None
@@ -328,8 +357,6 @@ class Rooms:
             return
         if table.machines:
             await asyncio.sleep(max(0.0, _SHOWN_FOR - (time.monotonic() - began)))
-        if room.turn != turn:  # taken back or given up meanwhile
-            return
         room.task = None
         now = time.time()
         table.flag(now)
@@ -345,11 +372,12 @@ class Rooms:
 
     async def close(self) -> None:
         """Ends searches and alarms; games are in the store already."""
+        ending = [search for room in self._rooms.values() for search in room.searches.values()]
         for room in self._rooms.values():
-            if room.task:
-                room.task.cancel()
+            room.stop()
             if room.alarm:
                 room.alarm.cancel()
+        await asyncio.gather(*ending, return_exceptions=True)
         self.levels.close()
 
 

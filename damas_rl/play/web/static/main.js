@@ -194,7 +194,7 @@ async function act(what, more = {}) {
     say("");
     return answer;
   } catch (error) {
-    if (from === key) say(error.message, 6000);
+    if (from === key && error.status !== 409) say(error.message, 6000); // 409: the game went on meanwhile
     return null;
   }
 }

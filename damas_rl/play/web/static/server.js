@@ -2,13 +2,13 @@
 
 /** A request; throws an Error with the server's sentence. */
 export async function request(path, {key, body} = {}) {
-  const headers = {};
+  const headers = {"Accept-Language": document.documentElement.lang}; // the language of the page, not of the browser
   if (key) headers.Authorization = `Bearer ${key}`;
   if (body) headers["Content-Type"] = "application/json";
   const answer = await fetch(path, {method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body)});
-  const document = await answer.json();
-  if (!answer.ok) throw Object.assign(new Error(document.error), {status: answer.status});
-  return document;
+  const content = await answer.json();
+  if (!answer.ok) throw Object.assign(new Error(content.error), {status: answer.status});
+  return content;
 }
 
 /** The text of a game as PDN. */
@@ -27,7 +27,7 @@ export class Live {
     this.socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/api/live`);
     this.socket.onopen = () => {
       this.wait = 500;
-      this.socket.send(JSON.stringify({key: this.key}));
+      this.socket.send(JSON.stringify({key: this.key, language: document.documentElement.lang}));
       if (this.wanted !== null) this.want(this.wanted);
     };
     this.socket.onmessage = event => this.onNews(JSON.parse(event.data));
