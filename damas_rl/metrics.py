@@ -1,4 +1,7 @@
-"""Metrics of a run: JSON lines, one object an event, and the same numbers as TensorBoard scalars."""
+"""Metrics of a run: JSON lines, one object an event, and the same numbers as TensorBoard scalars.
+
+TensorBoard also gets what is only for looking at: histograms, pictures and the settings of the run.
+"""
 
 import json
 import math
@@ -45,6 +48,39 @@ class MetricsLog:
         self._file.flush()
         for name, value in _scalars(values):
             self._tensorboard.add_scalar(name if "/" in name else f"{kind}/{name}", value, iteration)
+
+    def show(
+        self, iteration: int, histograms: Mapping[str, Any], pictures: Mapping[str, Any], texts: Mapping[str, str]
+    ) -> None:
+        """Adds to TensorBoard alone.
+
+        Args:
+            iteration: iteration that they belong to.
+            histograms: tensors or arrays by name.
+            pictures: uint8[H, W, 3] by name.
+            texts: Markdown by name.
+        """
+        for name, values in histograms.items():
+            self._tensorboard.add_histogram(name, values, iteration)
+        for name, image in pictures.items():
+            self._tensorboard.add_image(name, image, iteration, dataformats="HWC")
+        for name, text in texts.items():
+            self._tensorboard.add_text(name, text, iteration)
+
+    def show_settings(self, settings: Mapping[str, Any], scores: Iterable[str]) -> None:
+        """Names the settings of the run in TensorBoard's HParams, and the scalars that tell how good they were.
+
+        Args:
+            settings: by dotted key.
+            scores: names of scalars, whose last values count.
+        """
+        from torch.utils.tensorboard.summary import hparams
+
+        plain = {key: value if isinstance(value, (bool, int, float)) else str(value) for key, value in settings.items()}
+        # SummaryWriter.add_hparams would put them into another folder, and overwrite the scalars.
+        writer: Any = self._tensorboard.file_writer
+        for summary in hparams(plain, dict.fromkeys(scores, 0.0)):
+            writer.add_summary(summary)
 
     def close(self) -> None:
         """Writes out what is still buffered."""

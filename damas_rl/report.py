@@ -83,14 +83,15 @@ def what_next(run: Path, best: str, rules: str, limits: Sequence[str]) -> str:
         f"Best network: {run / 'networks' / best}\n"
         f"Play it:      {program('damas')} play --opponent {player}\n"
         f"Curves:       {program('tensorboard')} --logdir {shlex.quote(str(run))}\n"
+        f"One page:     {program('damas')} report {shlex.quote(str(run))}\n"
         f"Train more:   {resume_command(run)} {more} (totals of all parts of the run)"
     )
 
 
-def resume_command(run: Path) -> str:
-    """The command that goes on with a run, as it can be typed in the current folder."""
+def resume_command(run: Path, option: str = "") -> str:
+    """The command that goes on with a run (with ``option`` "-m " a sweep), as it can be typed in the current folder."""
     train = Path(__file__).parents[1] / "train.py"
-    return f"{program(Path(sys.executable).name)} {_typed(train)} {shlex.quote(f'resume={run}')}"
+    return f"{program(Path(sys.executable).name)} {_typed(train)} {option}{shlex.quote(f'resume={run}')}"
 
 
 def program(name: str) -> str:

@@ -21,6 +21,7 @@ import yaml
 from damas_env.errors import shown
 from damas_rl.files import why
 from damas_rl.metrics import read_metrics
+from damas_rl.strict import flatten
 
 MARKS = ("config.yaml", "metrics.jsonl", "meta.json", "checkpoints")
 """Names of which a run directory holds at least one."""
@@ -194,7 +195,7 @@ class Run:
 
     def settings(self) -> dict[str, Any]:
         """The whole configuration by dotted keys, without the folders of the run."""
-        return {key: value for key, value in _flat(self.config, "") if key not in _PATHS}
+        return {key: value for key, value in flatten(self.config) if key not in _PATHS}
 
     def _measured(self, key: str) -> list[float]:
         return [getattr(measurement, key) for measurement in self.measurements]
@@ -384,14 +385,6 @@ def _state(path: Path, config: Mapping[str, Any], last: Measurement | None) -> S
 
 def _total(iterations: Iterable[Mapping[str, Any]], key: str) -> int:
     return int(max((number(event, "total", key) or 0.0 for event in iterations), default=0.0))
-
-
-def _flat(values: Mapping[str, Any], prefix: str) -> Iterable[tuple[str, Any]]:
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
 
 
 def _text(values: object, key: str) -> str | None:

@@ -9,7 +9,7 @@ import math
 import re
 import shlex
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -118,6 +118,15 @@ def keys_of(cls: type, path: str = "") -> list[str]:
         if is_dataclass(hints[field.name]):
             keys += keys_of(hints[field.name], key)
     return keys
+
+
+def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of nested mappings with their dotted keys."""
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from flatten(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
 
 
 def unknown_key(key: str, known: Iterable[str]) -> str:

@@ -29,6 +29,7 @@ from damas_env.errors import shown
 from damas_rl import compose
 from damas_rl.checkpoint import numbered
 from damas_rl.files import atomic_write, why
+from damas_rl.report import program, resume_command
 from damas_rl.rundir import RunError
 from damas_rl.runs import NoRunError, is_running, read_run
 from damas_rl.strict import ConfigError
@@ -136,7 +137,8 @@ def make_runs(sweep: Sweep, train: Callable[[Sequence[str], Path | None], int], 
             say(f"The sweep stopped. Go on with: {_go_on(sweep.path)}")
             return status
         failed = failed or status
-    say(f"{len(sweep.jobs)} runs in {sweep.path}. Compare them with: damas compare {shlex.quote(str(sweep.path))}")
+    compare = f"{program('damas')} compare {shlex.quote(str(sweep.path))}"
+    say(f"{len(sweep.jobs)} runs in {sweep.path}. Compare them with: {compare}")
     if failed:
         say(f"Some of them failed. Try those again with: {_go_on(sweep.path)}")
     return failed
@@ -199,4 +201,4 @@ def _finished(path: Path) -> bool:
 
 
 def _go_on(path: Path) -> str:
-    return f"python train.py -m {shlex.quote(f'resume={path}')}"
+    return resume_command(path, "-m ")

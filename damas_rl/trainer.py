@@ -25,15 +25,16 @@ from damas_rl.files import atomic_write
 from damas_rl.learner import Learner
 from damas_rl.metrics import MetricsLog, read_metrics, resident_bytes
 from damas_rl.networks import Evaluator, build_network
+from damas_rl.pictures import thoughts
 from damas_rl.players import MctsPlayer, make_player
 from damas_rl.progress import Progress, Rung
-from damas_rl.records import empty_records
+from damas_rl.records import Records, empty_records
 from damas_rl.replay import ReplayBuffer
 from damas_rl.report import best_network, ladder_table, pdn_game, resume_command, what_next
 from damas_rl.rundir import RunDirectory, RunError, describe_machine
 from damas_rl.selfplay import FinishedGame, SelfPlay, SelfPlayBatch
 from damas_rl.speed import raw_evaluations_per_second
-from damas_rl.strict import build
+from damas_rl.strict import build, flatten
 from damas_rl.tablebase import AT_ONCE, Tablebase, default_path
 from damas_rl.transfer import Source, describe, take_over
 
@@ -119,6 +120,7 @@ class Trainer:
         self.counts = Counts()
         self.ladder: list[dict[str, Any]] = []
         self.sample: list[FinishedGame] = []
+        self.newest: Records | None = None
         self._saved_iteration = -1
         if content is not None:
             self._restore(content)
@@ -141,6 +143,7 @@ class Trainer:
         folder = self.run_directory
         self.progress.say(f"Run directory: {folder.path}")
         self.metrics = MetricsLog(folder.metrics, folder.events, self.counts.iteration, len(self.ladder))
+        self._show_settings()
         self._show_counts()
         if self.ladder:
             self._show_ladder()
@@ -249,6 +252,7 @@ class Trainer:
 
         batch = self.selfplay.run(self.evaluator, config.trainer.positions_per_iteration, report)
         self.replay.add(batch.records)
+        self.newest = batch.records
         counts.iteration += 1
         if config.trainer.endgame_share and self.tablebase is not None:
             share = round(config.trainer.endgame_share * len(batch.records.z))
@@ -312,6 +316,7 @@ class Trainer:
         if self.tablebase is not None:
             values["endgames"] = {"mistakes": self._endgame_mistakes(self.tablebase)}
         self.metrics.write("ladder", counts.iteration, values)
+        self._show_network()
         self._show_ladder()
         return True
 
@@ -325,6 +330,25 @@ class Trainer:
             f"({self.config.arena.simulations} simulations, without the table)."
         )
         return share
+
+    def _show_settings(self) -> None:
+        """In TensorBoard: what may differ between runs, and by which scores they are to be compared."""
+        settings = {key: value for key, value in flatten(asdict(self.config)) if key not in ("run_dir", "runs_dir")}
+        self.metrics.show_settings(settings, [f"ladder/{opponent}/score" for opponent in self.config.arena.ladder])
+
+    def _show_network(self) -> None:
+        """In TensorBoard: weights, the newest targets, and what the measured network thinks of a few positions."""
+        weights = self.learner.averaged.named_parameters()
+        histograms: dict[str, Any] = {f"weights/{name}": matrix for name, matrix in weights if matrix.dim() > 1}
+        if self.newest is not None and len(self.newest.z):
+            policy = self.newest.policy
+            logs = np.log(policy, out=np.zeros_like(policy), where=policy > 0)
+            histograms["targets/policy entropy"] = -(policy * logs).sum(axis=1)
+            histograms["targets/search value"] = self.newest.q
+        seen = thoughts(self.rules, self.evaluator)
+        pictures = {f"positions/{thought.name}": thought.image for thought in seen}
+        texts = {f"positions/{thought.name}": thought.text for thought in seen}
+        self.metrics.show(self.counts.iteration, histograms, pictures, texts)
 
     def _save(self) -> None:
         """Writes a checkpoint and sample games."""

@@ -16,6 +16,8 @@ from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
 from damas_env.notation import read_pdn
 from damas_env.rules import get_rules
@@ -101,6 +103,26 @@ def test_a_run_leaves_what_it_promises(finished):
     network, rules = load_network(finished)
     assert rules.name == "cbd" and sum(weights.numel() for weights in network.parameters()) > 1000
     assert not os.path.lexists(finished.parent / "latest")  # it did not lie in runs_dir
+
+
+def test_what_tensorboard_shows(finished):
+    events = EventAccumulator(str(finished / "tb"), {"images": 0, "tensors": 0, "histograms": 0}).Reload()
+    tags = events.Tags()
+    assert {"learner/policy_loss", "ladder/random/score", "time/training"} <= set(tags["scalars"])
+    assert [event.step for event in events.Scalars("ladder/random/score")] == [1, 2, 3, 4, 5, 6]
+    assert {"targets/policy entropy", "targets/search value"} < set(tags["histograms"])
+    weights = [name for name in tags["histograms"] if name.startswith("weights/")]
+    assert weights and all(events.Histograms(name)[-1].histogram_value.num > 1 for name in weights)
+    pictures = [name for name in tags["images"] if name.startswith("positions/")]
+    assert len(pictures) >= 3 and {f"{name}/text_summary" for name in pictures} <= set(tags["tensors"])
+    assert all([image.step for image in events.Images(name)] == [1, 2, 3, 4, 5, 6] for name in pictures)
+    start = HParamsPluginData.FromString(events.SummaryMetadata("_hparams_/session_start_info").plugin_data.content)
+    hparams = start.session_start_info.hparams
+    assert hparams["learner.batch_size"].number_value == 32 and hparams["rules.name"].string_value == "cbd"
+    assert "run_dir" not in hparams
+    experiment = HParamsPluginData.FromString(events.SummaryMetadata("_hparams_/experiment").plugin_data.content)
+    scores = {info.name.tag for info in experiment.experiment.metric_infos}
+    assert scores == {"ladder/random/score", "ladder/alphabeta:depth=1/score"} < set(tags["scalars"])
 
 
 def test_sample_games_are_legal_to_the_end(finished):

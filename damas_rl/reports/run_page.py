@@ -13,6 +13,7 @@ from damas_rl.reports import page
 from damas_rl.reports.comparison import COSTS, Group, shown_value
 from damas_rl.reports.curves import iteration_curves, learning_curves, picture_bytes
 from damas_rl.runs import Run, number
+from damas_rl.strict import flatten
 
 UNKNOWN = "not recorded"
 """What stands in place of a figure that a run does not hold."""
@@ -235,7 +236,7 @@ def _network(run: Run) -> list[page.Html]:
 def _configuration(run: Run) -> list[page.Html]:
     if not run.config:
         return [page.paragraph("The configuration cannot be read.")]
-    defaults = dict(_flat(dataclasses.asdict(RunConfig())))
+    defaults = dict(flatten(dataclasses.asdict(RunConfig())))
     settings = {key: value for key, value in run.settings().items() if not key.startswith("network.")}
     changed = {key: value for key, value in settings.items() if value != _plain(defaults.get(key))}
     same = {key: value for key, value in settings.items() if key not in changed}
@@ -256,7 +257,7 @@ def _machine(run: Run) -> list[page.Html]:
     if not run.parts:
         return [page.paragraph(f"Revision, versions and machine: {UNKNOWN}.")]
     rows: dict[str, list[str]] = {}
-    parts = [dict(_flat(part)) for part in run.parts]
+    parts = [dict(flatten(part)) for part in run.parts]
     for key in dict.fromkeys(key for part in parts for key in part):
         if not key.startswith(("resumed", "words", "init_from")):
             rows[key] = [str(part.get(key, UNKNOWN)) for part in parts]
@@ -305,13 +306,6 @@ def _missing(run: Run) -> page.Html:
     if len(run.parts) == 1 and run.seed is not None:
         entries.append("How much of the result is luck of the seed: damas compare shows runs with several seeds.")
     return page.items(entries)
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    flat: list[tuple[str, Any]] = []
-    for key, value in values.items():
-        flat += _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else [(f"{prefix}{key}", value)]
-    return flat
 
 
 def _plain(value: Any) -> Any:
