@@ -199,7 +199,8 @@ def test_command_on_games(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["/no/such/file.pdn"], "cannot read '/no/such/file.pdn'"),
+        (["/no/such/file.pdn"], "'/no/such/file.pdn' is no file and no position (a FEN begins with W: or B:)"),
+        (["w:W21:B3"], "must begin with the side to move, 'W:' or 'B:', not 'w'"),
         (["W:W33:B1"], "FEN"),
         (["W:W:B1"], "there is nothing to analyse"),
         (["initial", "--pdn", "x"], "--pdn belongs to a file of games"),

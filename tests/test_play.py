@@ -342,6 +342,7 @@ def test_help_lists_the_commands(play) -> None:  # type: ignore[no-untyped-def]
         (["--clock", "0"], "needs main time or byo-yomi periods"),
         (["--clock", "5+3x0"], "go together"),
         (["--pdn", "no-such-file.pdn"], "cannot read"),
+        (["--pdn", "/dev/null"], "'/dev/null' is empty"),
         (["--pdn", "x", "--fen", "W:W21:B1"], "give one of them"),
         (["--color", "red"], "invalid choice"),
         (["--fen", "W:W33:B1"], "FEN"),

@@ -1,11 +1,13 @@
 """``damas analyse``: what a player thinks of a position, or of the moves of games."""
 
 import argparse
+import os
 import re
 import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from damas_env.errors import shown
 from damas_env.game import Game
 from damas_env.notation import decode, read_pdn, write_pdn
 from damas_env.presets import DEFAULT_RULES
@@ -58,7 +60,7 @@ def register(subparsers: Any) -> None:
 
 
 def _analyse(arguments: argparse.Namespace) -> None:
-    if re.match(r"\s*([WB]:|initial\s*$)", arguments.what):
+    if re.match(r"\s*([WB]:|initial\s*$)", arguments.what, re.IGNORECASE):
         if arguments.pdn is not None:
             raise CommandError("--pdn belongs to a file of games, not to a FEN")
         _position(arguments)
@@ -94,6 +96,8 @@ def _games(arguments: argparse.Namespace) -> None:
 
     output = output_path("--pdn", arguments.pdn) if arguments.pdn is not None else None
     rules = get_rules(arguments.rules) if arguments.rules is not None else None
+    if arguments.what != "-" and not os.path.exists(arguments.what):
+        raise CommandError(f"{shown(arguments.what, 200)} is no file and no position (a FEN begins with W: or B:)")
     games = read_pdn(decode(read_bytes(arguments.what)), rules)
     if not games:
         raise CommandError(f"{arguments.what!r} holds no PDN game (a FEN begins with W: or B:)")

@@ -237,7 +237,10 @@ def _play(arguments: argparse.Namespace) -> None:
     if arguments.pdn is not None and arguments.fen is not None:
         raise CommandError("--pdn and --fen both say where the game begins: give one of them")
     if arguments.pdn is not None:
-        game, fen = read_position(decode(read_bytes(arguments.pdn)), get_rules(arguments.rules))
+        text = decode(read_bytes(arguments.pdn))
+        if not text.strip():
+            raise CommandError(f"{arguments.pdn!r} is empty")
+        game, fen = read_position(text, get_rules(arguments.rules))
     else:
         game, fen = Game(arguments.rules, arguments.fen), arguments.fen
     seeds = np.random.default_rng(arguments.seed)
