@@ -14,14 +14,11 @@ from damas_rl.elo import expected_score
 from damas_rl.play.clocks import TimeControl
 from damas_rl.play.levels import ADVISER
 from damas_rl.play.lines import spell_line
-from damas_rl.play.table import OTHER, PERSON, RequestError, Table, new_table
+from damas_rl.play.table import DRAW_VALUE, OTHER, PERSON, RequestError, Table, new_table
 from damas_rl.play.web.levels import Levels
 from damas_rl.play.web.store import Store
 from damas_rl.play.web.view import History, state_view
 from damas_rl.players import Choice
-
-_LEVEL = 0.1
-"""Value, for itself, up to which a machine takes an offered draw."""
 
 _SHOWN_FOR = 0.7
 """Seconds that each move of machines against each other stays on the board at least."""
@@ -260,7 +257,7 @@ class Rooms:
         if table.game.color != side:
             raise RequestError("Offer a draw when it is your turn.")
         choice = await self._choose(room, machine)
-        if float(choice.values[0]) < -_LEVEL:  # the value for the person, who is to move
+        if float(choice.values[0]) < -DRAW_VALUE:  # the value for the person, who is to move
             return {"declined": True}
         table.agree(time.time())
         self._changed(room)
