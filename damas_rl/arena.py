@@ -193,7 +193,8 @@ def play_match(
     """Plays a match: each opening twice, with colours swapped.
 
     Args:
-        player, opponent: the players.
+        player: whose wins are counted as wins.
+        opponent: the other player.
         rules: rule set.
         games: an even number.
         openings: used in turn, from the first one again when there are fewer than pairs; None = those of

@@ -2,14 +2,14 @@
 
 A player is named by a *spec*, ``kind`` or ``kind:key=value,key=value``:
 
-==================================  ======================================================================
-``random``                          each legal move with equal probability
-``alphabeta:depth=6``               alpha-beta; ``depth=``, ``nodes=``, ``ms=`` or several of them
-``alphabeta:ms=100,eval=cbd``       alpha-beta with a learned evaluation
-``mcts:net=NAME,sims=200``          tree search with a network; ``sims=``, ``ms=`` or both
-``policy:net=NAME``                 the move that a network likes best, without search
-``hub:PATH,ms=500``                 another program that speaks the Hub protocol (docs/protocols.md)
-==================================  ======================================================================
+| spec | plays |
+| --- | --- |
+| ``random`` | each legal move with equal probability |
+| ``alphabeta:depth=6`` | alpha-beta; ``depth=``, ``nodes=``, ``ms=`` or several of them |
+| ``alphabeta:ms=100,eval=cbd`` | alpha-beta with a learned evaluation |
+| ``mcts:net=NAME,sims=200`` | tree search with a network; ``sims=``, ``ms=`` or both |
+| ``policy:net=NAME`` | the move that a network likes best, without search |
+| ``hub:PATH,ms=500`` | another program that speaks the Hub protocol (docs/protocols.md) |
 
 ``net=`` takes a checkpoint, a run directory or the name of a network that ships with the package. A network plays the
 rules that it was trained for; with ``transfer=true`` it plays others on a board of its size too, as well as it can: it
