@@ -1,5 +1,6 @@
 """The distribution holds all packages, the configuration groups, and nothing else that matters is missing."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -9,8 +10,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
+
+import damas_env
 
 ROOT = Path(__file__).parents[1]
+FILES = ("pyproject.toml", "MANIFEST.in", "README.md", "README.pt-BR.md", "LICENSE", "CHANGELOG.md", "CITATION.cff")
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
@@ -41,7 +46,7 @@ def test_the_game_does_without_torch():
 @pytest.fixture
 def copy(tmp_path):
     """What distributions are made of, in a folder of its own, since building leaves folders behind."""
-    for name in ("pyproject.toml", "MANIFEST.in", "README.md", "README.pt-BR.md", "LICENSE"):
+    for name in FILES:
         shutil.copy(ROOT / name, tmp_path)
     for name in ("env", "damas_rl", "configs"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
@@ -55,14 +60,12 @@ def build(copy, kind):
     return copy / built.stdout.split()[-1]
 
 
-def test_a_source_distribution_holds_both_readmes(copy):
+def test_the_wheel_of_the_source_distribution_holds_packages_and_configs(copy, tmp_path_factory):
     with tarfile.open(build(copy, "sdist")) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"README.md", "README.pt-BR.md", "LICENSE", "damas_rl/players.py"} <= names
-
-
-def test_a_wheel_holds_packages_and_configs(copy):
-    with zipfile.ZipFile(build(copy, "wheel")) as wheel:
+        archive.extractall(unpacked := tmp_path_factory.mktemp("unpacked"), filter="data")
+    assert {*FILES, "damas_rl/players.py"} <= names
+    with zipfile.ZipFile(build(next(unpacked.iterdir()), "wheel")) as wheel:
         names = set(wheel.namelist())
     for folder in ("env", "."):
         for path in (ROOT / folder).glob("damas_*/**/*"):
@@ -74,3 +77,13 @@ def test_a_wheel_holds_packages_and_configs(copy):
     for path in (ROOT / "configs").rglob("*.yaml"):
         assert f"damas_rl/configs/{path.relative_to(ROOT / 'configs')}" in names
     assert not [name for name in names if name.startswith(("tests", "runs"))]
+
+
+def test_one_version_everywhere():
+    version = damas_env.__version__
+    assert SETTINGS["tool"]["setuptools"]["dynamic"]["version"]["attr"] == "damas_env.__version__"
+    releases = re.findall(r"^## \[(\d[^]]*)\] - (\S+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert (citation["version"], citation["date-released"]) == releases[0] and releases[0][0] == version
+    assert citation["license"] == SETTINGS["project"]["license"]
+    assert {"cff-version", "message", "title", "authors"} <= citation.keys()
