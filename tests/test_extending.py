@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import pickle
 import sys
 from pathlib import Path
 
@@ -134,6 +135,17 @@ def test_a_run_trains_with_a_search_of_ones_own(tmp_path, plug, monkeypatch):
     original = search.read
     monkeypatch.setattr(search, "read", lambda self, size: read.append(size) or original(self, size))
     assert launch.main(launched) == 0 and read
+
+
+def test_configurations_go_to_other_processes(plug):
+    """There nothing has been registered before they are used."""
+    plug(EXAMPLES / "own_network.py", EXAMPLES / "own_search.py")
+    sent = [pickle.dumps(config) for config in (NetworkConfig(kind="mixer", width=8), SearchConfig(kind="pruned"))]
+    del network_config.KINDS["mixer"], mcts._KINDS["pruned"], sys.modules["own_network"], sys.modules["own_search"]
+    network, search = map(pickle.loads, sent)
+    made = build_network(network, CBD)
+    assert type(made).__name__ == "Mixer"
+    assert type(new_search(CBD, Evaluator(made, "cpu"), search, 1, 1)).__name__ == "PrunedSearch"
 
 
 # A player ------------------------------------------------------------------------------------------------------

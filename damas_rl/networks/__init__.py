@@ -8,6 +8,7 @@ from damas_rl.networks.few import evaluator_of_few
 from damas_rl.networks.resconv import ResConv
 from damas_rl.networks.resmlp import ResMlp
 from damas_rl.networks.transformer import Transformer
+from damas_rl.plugins import known
 
 register_network("resmlp", ResMlp)
 register_network("resconv", ResConv)
@@ -16,6 +17,7 @@ register_network("transformer", Transformer)
 
 def build_network(config: NetworkConfig, rules: RuleSet) -> PolicyValueNet:
     """A network for the board and the actions of ``rules``; fresh weights come from torch's global generator."""
+    known(KINDS, config.kind)  # the configuration may have been made in another process
     return KINDS[config.kind](config, rules)
 
 

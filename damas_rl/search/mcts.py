@@ -318,6 +318,7 @@ def new_search(
     tablebase: Tablebase | None = None,
 ) -> Search:
     """The search of the kind that a configuration names; see :class:`Search` for the arguments."""
+    known(_KINDS, config.kind)  # the configuration may have been made in another process
     return _KINDS[config.kind][1](rules, evaluator, config, games, simulations, tablebase)
 
 
