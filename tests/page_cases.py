@@ -1,5 +1,6 @@
 """What the tests of the page share: a server of its own, a browser (Chromium), and words for what a person does."""
 
+import json
 import shutil
 import threading
 import time
@@ -13,10 +14,12 @@ pytest.importorskip("playwright")
 import uvicorn
 from playwright import sync_api as api
 
+from damas_rl.checkpoint import NETS
 from damas_rl.play.levels import Level
 from damas_rl.play.web.app import make_app
 from damas_rl.play.web.levels import Levels
 from damas_rl.play.web.store import Store
+from damas_rl.play.web.training import TrainingRun
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
@@ -24,6 +27,24 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not in
 BOTH = {"W": "person", "B": "person"}
 PATIENCE = 30_000
 """Milliseconds that a busy machine may take."""
+
+
+def make_run(folder):
+    """A run directory that has kept games of two iterations, and one network."""
+    for name in ("games", "networks", "checkpoints"):
+        (folder / name).mkdir(parents=True)
+    played = (
+        (3, "1. c3-d4 b6-a5 2. d4-c5 d6xb4 3. a3xc5", "e7-d6"),
+        (12, "1. c3-d4 b6-a5 2. b2-c3 a7-b6 3. a1-b2", "b8-a7"),
+    )
+    for iteration, moves, last in played:
+        tags = '[Event "Self-play"]\n[Result "1-0"]\n[RandomPlies "0"]\n[Termination "resignation"]\n[GameType "26"]\n'
+        games = "\n".join(f"{tags}\n{moves} {more}*\n" for more in ("", f"{last} "))
+        (folder / "games" / f"iteration-{iteration:07d}.pdn").write_text(games)
+    shutil.copy(NETS / "small.pt", folder / "networks" / "net-0000003.pt")
+    line = {"kind": "iteration", "iteration": 3, "time": {"training": 120.0}}
+    (folder / "metrics.jsonl").write_text(json.dumps(line) + "\n")
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +55,9 @@ def address(tmp_path_factory):
         "full": Level("full", "alphabeta:depth=4"),
         "casual": Level("casual", "alphabeta:depth=1"),
     }
-    app = make_app(Store(tmp_path_factory.mktemp("web") / "web.sqlite"), levels)
+    folder = tmp_path_factory.mktemp("web")
+    run = TrainingRun(make_run(folder / "tiny-run"))
+    app = make_app(Store(folder / "web.sqlite"), levels, run=run)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", ws="websockets-sansio"))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -62,7 +85,7 @@ def visit(browser, address):
     """
     contexts, faults, requests = [], [], []
 
-    def visit(locale="en-US", width=1200, height=850, **game):
+    def visit(path="/", locale="en-US", width=1200, height=850, **game):
         context = browser.new_context(locale=locale, viewport={"width": width, "height": height})
         context.set_default_timeout(PATIENCE)
         contexts.append(context)
@@ -70,7 +93,7 @@ def visit(browser, address):
         page.on("console", lambda message: faults.append(message.text))
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("request", lambda request: requests.append(request.url))
-        place = address
+        place = address + path
         if game:
             answer = context.request.post(f"{address}/api/games", data=game)
             assert answer.status == 201, answer.text()

@@ -101,9 +101,6 @@ def test_the_page_and_its_setup(server):
     page = server.get("/")
     assert page.status_code == 200
     assert "script-src 'self'" in page.headers["content-security-policy"]
-    assert state(server, create(server))["brazilian"]
-    assert state(server, create(server, rules="damasite"))["brazilian"]
-    assert not state(server, create(server, rules="russian"))["brazilian"]
     setup = server.get("/api/setup").json()
     assert len(setup["levels"]) >= 4
     assert {"cbd", "international"} <= {rules["name"] for rules in setup["rules"]}
@@ -576,6 +573,7 @@ def test_the_command_refuses_what_cannot_be(capsys, place):
             (["--port", port, "--games", str(place)], "choose another --port"),
             (["--port", "70000"], "choose 1 to 65535"),
             (["--player", "foo"], "Unknown player"),
+            (["--run", str(place.parent)], "no metrics"),
             (["--port", "1", "--games", str(place), "--host", "no such host"], "cannot be listened on"),
         ):
             assert main(["web", "--no-browser", *arguments]) == 2

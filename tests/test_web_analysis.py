@@ -1,4 +1,4 @@
-"""The server's part of what the page offers beside playing: positions that are set up, whose mind is looked into."""
+"""The server's part of what the page offers beside playing: positions, minds, training games, rules."""
 
 import random
 from contextlib import contextmanager
@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from damas_rl.play.web.app import make_app
 from damas_rl.play.web.levels import Levels
 from damas_rl.play.web.store import Store
+from damas_rl.play.web.training import TrainingRun
 
 OWN = "mcts:net=small,sims=50"
 BOTH = {"W": "person", "B": "person"}
@@ -24,6 +25,26 @@ def server(tmp_path_factory):
     levels = Levels([OWN])
     levels.all["full"] = replace(levels.all["full"], spec="alphabeta:ms=50,eval=cbd")  # a table would be built first
     app = make_app(Store(tmp_path_factory.mktemp("web") / "web.sqlite"), levels)
+    with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def run_server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("web")
+    run = folder / "run"
+    for name in ("games", "networks", "checkpoints"):
+        (run / name).mkdir(parents=True)
+    game = '[Result "0-1"]\n[Termination "blocked"]\n\n1. c3-d4 b6-a5 *\n'
+    for iteration in (1, 20, 1234567):
+        (run / "games" / f"iteration-{iteration:07d}.pdn").write_text(f"{game}\n{game}" if iteration > 1 else "\x00{")
+    (folder / "secret.pdn").write_text(game)
+    (run / "games" / "iteration-0000030.pdn").symlink_to(folder / "secret.pdn")
+    (run / "games" / "iteration-x.pdn").write_text(game)
+    (run / "metrics.jsonl").write_text('{"kind": "iteration", "iteration": 20}\n')
+    (run / "networks" / "net-0000020.pt").write_text("no network")
+    (run / "checkpoints" / "ckpt-0000021.pt").symlink_to(folder / "secret.pdn")
+    app = make_app(Store(folder / "web.sqlite"), Levels(), run=TrainingRun(run))
     with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
         yield client
 
@@ -134,3 +155,37 @@ def test_moves_that_throw_a_result_away_are_found(server):
     assert [point["lost"] for point in points] == [None, "win", None]
     assert points[1]["better"]["numeric"].startswith("29")
     assert points[2]["value"] == -1
+
+
+def test_what_a_training_run_has_kept(run_server, server):
+    overview = run_server.get("/api/training").json()
+    assert [kept["number"] for kept in overview["iterations"]] == [1, 20, 1234567]
+    assert overview["networks"] == [20]
+    games = run_server.get("/api/training/20").json()
+    assert [(game["result"], game["plies"], game["termination"], game["rules"]) for game in games] == [
+        ("0-1", 2, "BLOCKED", "cbd"),
+        ("0-1", 2, "BLOCKED", "cbd"),
+    ]
+    with opened(run_server, position=games[1]["pdn"]) as live:
+        assert "not a checkpoint" in analyse(live, "run:20")["error"]
+        for iteration in ("19", "21", "30", "9" * 12):
+            assert "was not kept" in analyse(live, f"run:{iteration}")["error"]
+        for nobody in ("run:-1", "run:1/../../secret", "run:" + "9" * 13, "run:²"):
+            assert "no such player" in analyse(live, nobody)["error"]
+    assert server.get("/api/training").status_code == 404
+
+
+def test_no_file_outside_of_the_run_is_read(run_server):
+    for wrong in ("30", "2", "-1", "x", "9" * 13, "9" * 5000, "%2e%2e", "..%2f..%2fsecret", "20/../30", "20.pdn", "²"):
+        answer = run_server.get(f"/api/training/{wrong}")
+        assert answer.status_code in (400, 404), wrong
+        assert "c3-d4" not in answer.text
+    assert run_server.get("/api/training/1").status_code in (200, 400)
+
+
+def test_rules_are_told_in_both_languages(server):
+    for language, heading in (("pt-BR", "Tomadas"), ("en", "Capturing"), ("xx", "Capturing"), ("", "Capturing")):
+        sections = server.get("/api/rules/cbd", headers={"Accept-Language": language}).json()
+        assert heading in [section["heading"] for section in sections]
+    for name in ("chess", "..%2fcbd", "%00", "/etc/passwd"):
+        assert server.get(f"/api/rules/{name}").status_code in (400, 404), name

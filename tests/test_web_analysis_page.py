@@ -1,4 +1,4 @@
-"""What the page offers beside playing, in a real browser: positions that are set up."""
+"""What the page offers beside playing, in a real browser: analysis, links, training games, explanations."""
 
 import re
 
@@ -66,3 +66,68 @@ def test_whose_mind_is_looked_into_and_what_the_arrows_show_is_chosen(visit):
     page.get_by_label("Analysed by").select_option("Full strength")
     says(page, "#evaluation", "positions")
     api.expect(page.locator("#candidates th[scope=col]")).to_have_count(2)
+
+
+def test_a_link_shows_the_game_but_not_its_key(visit, address):
+    page = visit(seats=BOTH, position='[FEN "B:W18,22,K32:BK1,9,10"]\n9-14 18x9 *')
+    page.locator("#back").click()
+    page.get_by_role("button", name="Share link").click()
+    game, position = (page.get_by_label(name).input_value() for name in ("This game", "This position"))
+    key = page.url.partition("game=")[2]
+    assert key not in game + position
+    assert game == f"{address}/#rules=cbd&fen=B:W18,22,K32:BK1,9,10&moves=9-14.18x9&at=1"
+    other = visit(game.removeprefix(address))
+    says(other, "#moves", "b6-c5")
+    says(other, "#status", "An earlier position")
+    api.expect(other.locator("#board .piece")).to_have_count(6)
+    assert key not in other.url
+    other = visit(position.removeprefix(address))
+    says(other, "#status", "White to move: you must capture")
+
+
+def test_wrong_links_are_explained(visit):
+    for link in ("/#rules=cbd&moves=22-18.1-2", "/#rules=chess", "/#rules=cbd&fen=W:W1:B2"):
+        page = visit(link)
+        says(page, "#alert", "This link cannot be opened: ")
+        assert "400" in visit.faults.pop()
+
+
+def test_training_games_are_watched_with_the_network_that_played_them(visit):
+    page = visit()
+    page.get_by_role("button", name="Training games").click()
+    says(page, "#iteration-title", "Iteration 12")
+    page.get_by_role("button", name="Earlier").click()
+    says(page, "#iteration-title", "Iteration 3, after 2 min of training")
+    page.locator("#training-games button").nth(1).click()
+    says(page, "#replay", "Training game 2 of 2, iteration 3: White wins (Black resigned), 6 plies")
+    api.expect(page.get_by_label("Analysed by")).to_have_value("run:3")
+    says(page, "#candidates", "c3-d4")
+    page.locator("#last").click()
+    says(page, "#moves [aria-current]", "e7-d6")
+    page.get_by_role("button", name="Later").click()
+    says(page, "#replay", "iteration 12")
+    page.reload()
+    says(page, "#replay", "Training game 2 of 2, iteration 12")
+
+
+def test_somebody_who_does_not_know_the_rules_is_told(visit):
+    page = visit(seats=BOTH, position="W:W22,27,30:B18,11,20")
+    says(page, "#laws", "Tap one of the marked pieces")
+    tap(page, 30)
+    says(page, "#alert", "You must capture the most pieces, here 2: c3xg7.")
+    tap(page, 18)
+    says(page, "#alert", "That piece is not yours to move: it is White's turn.")
+    square(page, 22).drag_to(square(page, 17))
+    says(page, "#alert", "You must capture the most pieces")
+    tap(page, 8)
+    api.expect(page.locator("#alert")).to_be_hidden()
+    page.get_by_role("button", name="How to play").click()
+    says(page, "#dialog", "must capture, and must go on")
+    page.locator("#understood").click()
+    page = visit(locale="pt-BR", seats=BOTH)
+    tap(page, 25)
+    says(page, "#alert", "A peça em b2 não pode jogar agora")
+    tap(page, 22, 14)
+    says(page, "#alert", "A peça em c3 pode ir para b4, d4.")
+    page.get_by_role("button", name="Como jogar").click()
+    says(page, "#dialog", "Lei da maioria")

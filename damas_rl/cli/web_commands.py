@@ -11,6 +11,7 @@ from typing import Any
 
 from damas_rl.cli.common import CommandError, whole_number
 from damas_rl.files import why
+from damas_rl.runs import NoRunError
 
 
 def register(subparsers: Any) -> None:
@@ -54,7 +55,10 @@ def _web(arguments: argparse.Namespace) -> None:
     if arguments.port > 65535:
         raise CommandError(f"--port {arguments.port}: choose 1 to 65535")
     levels = Levels(arguments.player)
-    run = TrainingRun(Path(arguments.training)) if arguments.training else None
+    try:
+        run = TrainingRun(Path(arguments.training)) if arguments.training else None
+    except NoRunError as error:
+        raise CommandError(f"--run {arguments.training}: {error}") from None
     listener = _listen(arguments.host, arguments.port)
     store = Store(Path(arguments.games) if arguments.games else _default_file())
     app = make_app(store, levels, _is_loopback(arguments.host), run)

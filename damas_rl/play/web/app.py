@@ -21,7 +21,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from damas_env.presets import RULE_SETS
 from damas_rl.play.web.analysis import AnalysisSession, Analyst
 from damas_rl.play.web.guard import Guard, TooLargeError
-from damas_rl.play.web.languages import language_of, said_in
+from damas_rl.play.web.languages import PORTUGUESE, language_of, said_in
 from damas_rl.play.web.levels import Levels
 from damas_rl.play.web.minds import Minds
 from damas_rl.play.web.requests import read_action, read_analysis, read_new_game, read_object, read_rules
@@ -172,8 +172,9 @@ async def _position(request: Request) -> Response:
 async def _rules(request: Request) -> Response:
     """A rule set in words, in the language that the page asks for."""
     rules = read_rules({"rules": request.path_params["name"]})
-    language = "pt" if request.query_params.get("language", "").startswith("pt") else "en"
-    return JSONResponse([section._asdict() for section in explain(rules, language)])
+    language = language_of(request.headers.get("accept-language", ""))
+    sections = explain(rules, "pt" if language == PORTUGUESE else "en")
+    return JSONResponse([section._asdict() for section in sections], headers={"content-language": language})
 
 
 def _run_of(request: Request) -> TrainingRun:

@@ -31,7 +31,7 @@ class TrainingRun:
         path: the directory.
 
     Raises:
-        ValueError: it holds no run.
+        NoRunError: it holds no run.
     """
 
     def __init__(self, path: Path) -> None:

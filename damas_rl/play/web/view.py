@@ -9,13 +9,8 @@ from damas_env.notation import Move, legal_moves, pieces_of, spell_moves
 from damas_env.notation.paths import CapturePaths
 from damas_env.notation.squares import square_table
 from damas_env.position import Positions
-from damas_env.presets import DEFAULT_RULES
-from damas_env.rules import RuleSet, get_rules
+from damas_env.rules import RuleSet
 from damas_rl.play.table import Table
-
-_BRAZILIAN = get_rules(DEFAULT_RULES)
-_AS_EXPLAINED = _BRAZILIAN.spec.flags, _BRAZILIAN.mirrored, _BRAZILIAN.first
-"""The way of moving that the page explains."""
 
 
 def board_view(rules: RuleSet) -> dict[str, Any]:
@@ -100,7 +95,7 @@ def state_view(table: Table, history: History, now: float) -> dict[str, Any]:
     return {
         "rules": game.rules.name,
         "agreement": game.rules.draw_by_agreement,
-        "brazilian": (game.rules.spec.flags, game.rules.mirrored, game.rules.first) == _AS_EXPLAINED,
+        "majority": game.rules.majority,
         "board": board_view(game.rules),
         "seats": table.seats,
         "remote": table.remote,
@@ -110,6 +105,7 @@ def state_view(table: Table, history: History, now: float) -> dict[str, Any]:
         "start": pieces_of(start.boards[0], int(start.colors[0]), game.rules),
         "pieces": game.board(),
         "fen": game.fen(),
+        "begin": table.fen,
         "moves": moves,
         "legal": moves_view(legal, game.positions),
         "outcome": outcome.as_dict() if outcome else None,

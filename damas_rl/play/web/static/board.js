@@ -27,11 +27,11 @@ export function afterMove(pieces, move) {
 /**
  * The board of one page.
  * onMove(moves) gets the legal moves that the person's choice fits, of which there are several where captures
- * share their first and last square.
+ * share their first and last square. onRefused(square, selected) hears of a tap that does nothing.
  */
 export class Board {
-  constructor(place, {onMove, onSay}) {
-    Object.assign(this, {place, onMove, onSay, flipped: false, notation: "algebraic", legal: [], pieces: {},
+  constructor(place, {onMove, onSay, onRefused}) {
+    Object.assign(this, {place, onMove, onSay, onRefused, flipped: false, notation: "algebraic", legal: [], pieces: {},
       selected: null, busy: 0});
     this.svg = make("svg", {class: "board", role: "application", tabindex: "-1"});
     place.append(this.svg);
@@ -242,7 +242,8 @@ export class Board {
         return;
       }
     }
-    const own = this.legal.some(move => move.from === number);
+    const own = this.movable(number);
+    if (!own && number !== this.selected) this.onRefused(number, this.selected);
     this.select(own && number !== this.selected ? number : null);
   }
 
@@ -319,6 +320,7 @@ export class Board {
   /** A piece was dragged from one square to another, which may be the same (captures can end there), or off the board. */
   dropOn(from, to) {
     if (to && this.targets().has(to)) this.choose(to);
+    else if (to && to !== from) this.onRefused(to, from);
   }
 
   drop() {

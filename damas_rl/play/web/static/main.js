@@ -7,42 +7,55 @@ import {askForPosition} from "./editor.js";
 import {byId, el, notice} from "./elements.js";
 import {showGraph} from "./graph.js";
 import {Clocks, OTHER, lawsText, mayMove, ownSide, showMoves, showOffer, showPlayer, statusText} from "./panel.js";
+import {showRules} from "./rules.js";
 import {Live, pdnOf, request} from "./server.js";
-import {fenOf} from "./share.js";
+import {fenOf, linkOf, readLink, showLinks} from "./share.js";
 import {click} from "./sound.js";
 import {chosenLanguage, t, useLanguage} from "./texts.js";
+import * as training from "./training.js";
+import {whyNot} from "./why.js";
 
 let setup = null;
 let key = null;
 let live = null;
 let state = null;
 let shown = null; // plies on the board, null = the current position
+let target = null; // those that a link wants on the board
 let turned = false;
 let analysing = false;
 let inLine = false; // the board shows a position of the expected line
 let found = null;
 let mind = null; // whom analysis asks, null = the usual one
+let replay = null; // the training game on the board, see training.gameOf()
+let networks = []; // iterations of which the run has kept a network
 let points = []; // of the game's graph, by plies played
 let queue = Promise.resolve();
 
 const clocks = new Clocks();
-const board = new Board(byId("board"), {onMove: choosePath, onSay: text => { byId("spoken").textContent = text; }});
+const board = new Board(byId("board"), {onMove: choosePath, onSay: text => { byId("spoken").textContent = text; },
+  onRefused: explain});
 board.notation = localStorage.getItem("damas.notation") ?? "algebraic";
 
 function keyOfAddress() {
   return new URLSearchParams(location.hash.slice(1)).get("game");
 }
 
-/** Opens the game of a key; the key stays behind the # of the address, which is never sent. */
-function open(wanted) {
+/**
+ * Opens the game of a key, at the ply `at` if there is one, as a training game if it is one. The key stays behind the # of
+ * the address, which is never sent.
+ */
+function open(wanted, {at = null, game = null} = {}) {
   live?.close();
   key = wanted;
   state = shown = found = null;
+  target = at;
+  replay = game;
+  if (mind?.startsWith("run:") || game) mind = game ? training.mindOf(game.iteration) : null;
   queue = Promise.resolve();
   points = [];
   localStorage.setItem("damas.game", key);
-  history.replaceState(null, "", `#game=${key}`);
-  for (const id of ["choice", "advice", "offer", "invite"]) notice(byId(id));
+  history.replaceState(null, "", `#game=${key}${game ? `&training=${game.iteration}.${game.number}` : ""}`);
+  for (const id of ["choice", "advice", "offer", "invite", "replay"]) notice(byId(id));
   live = new Live(key, {onNews, onLost: () => say(t.lost), onGone: gone});
 }
 
@@ -68,7 +81,7 @@ function onNews(news) {
     }
     return;
   }
-  say("");
+  if (!quiet) say(""); // what is told for a time stays so long
   const from = key;
   queue = queue.then(() => from === key ? take(news.state) : null).catch(error => say(error.message));
 }
@@ -92,6 +105,7 @@ async function take(next) {
   }
   if (!before || JSON.stringify(before.board) !== JSON.stringify(next.board) || board.flipped !== flipped()) layOut();
   if (next.remote && !next.outcome) switchAnalysis(false); // the server gives none
+  if (!before && target !== null && target >= 0 && target < next.ply) shown = target;
   draw();
   if (analysing && (!before || next.ply !== before.ply)) {
     points = [];
@@ -127,11 +141,11 @@ function draw() {
   byId("status").textContent = current ? statusText(state) : t.past;
   byId("status").classList.toggle("over", Boolean(state.outcome) && current);
   byId("laws").textContent = lawsText(state);
-  byId("rules").hidden = !state.brazilian;
   drawMoves();
   showOffer(state, act);
   drawButtons();
   drawInvite();
+  drawReplay();
   if (!analysing) drawAnalysis();
 }
 
@@ -147,8 +161,8 @@ function drawButtons() {
   const person = Object.values(state.seats).includes("person");
   const over = Boolean(state.outcome);
   const visible = {
-    undo: person, hint: person && !over && !state.remote, draw: person && !over && state.agreement,
-    resign: person && !over, pause: (!person || state.paused) && !over, rematch: over, analyse: !state.remote || over, turn: true,
+    undo: person && !replay, hint: person && !over && !state.remote, draw: person && !over && state.agreement,
+    resign: person && !over, pause: (!person || state.paused) && !over, rematch: over && !replay, analyse: !state.remote || over, turn: true,
   };
   for (const [id, wanted] of Object.entries(visible)) byId(id).hidden = !wanted;
   byId("undo").disabled = !state.ply && !over;
@@ -168,6 +182,30 @@ function drawInvite() {
   notice(place, el("span", {}, t.inviteText), input, el("button", {onclick: () => copy(link)}, t.copy));
 }
 
+/** What the training game is, and the way to those of other iterations. */
+function drawReplay() {
+  if (!replay) return notice(byId("replay"));
+  const go = (step, text) => {
+    const iteration = training.neighbour(replay.iteration, step);
+    return el("button", {disabled: iteration === undefined, onclick: async () => watch(await training.gameOf(iteration, replay.number))}, text);
+  };
+  notice(byId("replay"), el("span", {}, t.replaying(replay.iteration, replay.number + 1, replay.count, replay.text)),
+    go(-1, `‹ ${t.earlier}`), go(1, `${t.later} ›`));
+}
+
+/** Opens a training game at its start, looked at with the mind that played it. */
+async function watch(game) {
+  if (!game) return;
+  switchAnalysis(true);
+  await begin({rules: game.rules, position: game.pdn, seats: {W: "person", B: "person"}}, {at: 0, game});
+}
+
+/** Says why a tap did nothing. */
+function explain(square, selected) {
+  const text = shown !== null || inLine ? t.past : whyNot(state, square, selected, number => board.name(number), board.notation);
+  if (text) say(text, 7000);
+}
+
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -183,7 +221,7 @@ function say(text, forMs = 0) {
   clearTimeout(quiet);
   byId("alert").textContent = text;
   byId("alert").hidden = !text;
-  if (forMs) quiet = setTimeout(() => say(""), forMs);
+  quiet = forMs ? setTimeout(() => say(""), forMs) : null;
 }
 
 async function act(what, more = {}) {
@@ -263,7 +301,7 @@ function drawAnalysis() {
   byId("analysis").hidden = !analysing;
   drawGraph();
   if (!analysing) return showAnalysis(null, board.notation, {arrows: () => {}});
-  showMinds(setup.minds, [], mind ?? (state.board.size === 8 ? "network" : "full"));
+  showMinds(setup.minds, networks, mind ?? (state.board.size === 8 ? "network" : "full"));
   showAnalysis(found, board.notation, board, showLine);
 }
 
@@ -282,15 +320,33 @@ async function newGame(position = "", rules = null) {
   if (wanted) await begin(wanted);
 }
 
-/** Opens a new game. */
-async function begin(wanted) {
+/** Opens a new game; `wish` is that of open(). */
+async function begin(body, wish = {}) {
   say("…");
   try {
+    const made = await request("/api/games", {body});
     turned = false;
-    open((await request("/api/games", {body: wanted})).key);
+    open(made.key, wish);
   } catch (error) {
     say(error.message, 10000);
   }
+}
+
+/** Opens what a shared link holds, as a game of two people on this screen. */
+async function openLink({at, ...position}) {
+  try {
+    open((await request("/api/games", {body: {...position, seats: {W: "person", B: "person"}}})).key, {at});
+    return true;
+  } catch (error) {
+    say(t.wrongLink(error.message), 20000);
+    return false;
+  }
+}
+
+function share() {
+  const game = linkOf(state.rules, state.begin, state.moves, plies());
+  const position = linkOf(state.rules, fenOf(piecesAt(plies()), colorAt(plies())), [], 0);
+  showLinks([...state.ply ? [[t.linkToGame, game]] : [], [t.linkToPosition, position]], copy);
 }
 
 /** Side to move after so many plies. */
@@ -321,7 +377,6 @@ function drawWords() {
     byId(id).title = t[id];
     byId(id).setAttribute("aria-label", t[id]);
   }
-  byId("howto").replaceChildren(...t.howto.map(line => el("li", {}, line)));
   if (state) {
     layOut();
     draw();
@@ -332,6 +387,8 @@ function drawWords() {
 const actions = {
   new: () => newGame(),
   edit: setUp,
+  training: async () => watch(await training.askForTrainingGame()),
+  help: () => showRules(state?.rules ?? "cbd"),
   undo: () => act("undo"),
   hint,
   draw: async () => { if ((await act("draw"))?.declined) say(t.declined, 5000); },
@@ -364,6 +421,7 @@ const actions = {
   last: () => look(state.ply),
   pdn: download,
   fen: () => copy(state.fen),
+  share,
   notation: () => {
     board.notation = board.notation === "numeric" ? "algebraic" : "numeric";
     localStorage.setItem("damas.notation", board.notation);
@@ -381,22 +439,39 @@ const actions = {
   },
 };
 for (const [id, action] of Object.entries(actions)) {
-  byId(id).addEventListener("click", () => { if (state || ["new", "edit", "notation", "sound", "language"].includes(id)) action(); });
+  byId(id).addEventListener("click", () => { if (state || ["new", "edit", "training", "help", "notation", "sound", "language"].includes(id)) action(); });
 }
 byId("mind").addEventListener("change", event => {
   mind = event.target.value;
   points = [];
   if (state) analyse();
 });
-addEventListener("hashchange", () => { if (keyOfAddress() && keyOfAddress() !== key) open(keyOfAddress()); });
+addEventListener("hashchange", () => {
+  const link = readLink(location.hash);
+  if (link) openLink(link);
+  else if (keyOfAddress() && keyOfAddress() !== key) open(keyOfAddress());
+});
+
+/** The training game that the address names, if its run is still served. */
+async function replayOfAddress() {
+  if (!setup.training) return null;
+  networks = (await training.overview()).networks;
+  const [iteration, number] = (new URLSearchParams(location.hash.slice(1)).get("training") ?? "").split(".").map(Number);
+  return number === undefined ? null : training.gameOf(iteration, number).catch(() => null);
+}
 
 useLanguage(chosenLanguage());
 byId("sound").setAttribute("aria-pressed", String(localStorage.getItem("damas.sound") === "on"));
 drawWords();
 try {
   setup = await request("/api/setup");
-  const known = keyOfAddress() ?? localStorage.getItem("damas.game");
-  open(known ?? (await request("/api/games", {body: {seats: {W: "person", B: "casual"}}})).key);
+  byId("training").hidden = !setup.training;
+  const game = await replayOfAddress();
+  const link = readLink(location.hash);
+  if (!link || !await openLink(link)) {
+    const known = keyOfAddress() ?? localStorage.getItem("damas.game");
+    open(known ?? (await request("/api/games", {body: {seats: {W: "person", B: "casual"}}})).key, {game});
+  }
 } catch (error) {
   say(error.message);
 }

@@ -36,9 +36,10 @@ function endingText(state) {
   return `${result} ${why[0].toUpperCase()}${why.slice(1)}.`;
 }
 
-/** How near the draws are; after the game, what it has done to the rating. */
+/** What to do at the start, and how near the draws are; after the game, what it has done to the rating. */
 export function lawsText(state) {
   const laws = state.laws.map(law => t.law(law.name, law.limit - law.plies));
+  if (state.ply < 2 && mayMove(state)) laws.push(t.firstMove);
   if (state.repetition) laws.push(t.repeated(state.repetition.count, state.repetition.limit));
   if (!state.outcome) return laws.join(" ");
   return state.rating.gain === null ? "" : t.rating(state.rating.value, state.rating.gain, state.rating.games);
