@@ -98,9 +98,11 @@ class Player(ABC):
 
     Attributes:
         name: for tables and files.
+        parallel: what :meth:`for_search` makes may choose at the same time.
     """
 
     name: str
+    parallel = True
 
     @abstractmethod
     def choose(self, positions: Positions) -> Choice:
@@ -235,13 +237,11 @@ class MctsPlayer(Player):
 
     def _in_time(self, positions: Positions) -> list[Choice]:
         """The choice in each game, searched by itself on one of the threads."""
-        if not self._searches:
+        while len(self._searches) < min(THREADS, len(positions)):
             config = SearchConfig(leaves_per_tree=_LEAVES_IN_TIME)
-            self._searches = [
-                Search(self._rules, self._evaluator, config, 1, self._simulations, self._tablebase)
-                for _ in range(THREADS)
-            ]
-            self._searches[0].run(positions.take(np.zeros(1, int)), 1)  # kernels are compiled outside the time limit
+            search = Search(self._rules, self._evaluator, config, 1, self._simulations, self._tablebase)
+            search.run(positions.take(np.zeros(1, int)), 1)  # kernels are compiled outside the time limit
+            self._searches.append(search)
         idle: SimpleQueue[Search] = SimpleQueue()
         for search in self._searches:
             idle.put(search)

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from numba import njit
 from damas_env.game import Game
 from damas_env.position import Positions
 from damas_env.rules import RuleSet, get_rules
+from damas_rl.search import alphabeta
 from damas_rl.search.alphabeta import AlphaBeta, AlphaBetaResult, Limits
 from damas_rl.search.alphabeta_kernels import _context, _load, new_frames, new_state
 from damas_rl.search.evaluation import evaluate
@@ -460,3 +462,17 @@ def test_table_keeps_values_apart_by_context_and_search() -> None:
     store(table, 3, key, other, 2, WON - 5, EXACT, 1)
     assert probe(table, 3, key, context)[:3] == (7, -250, LOWER)
     assert probe(table, 3, key, other)[:3] == (2, WON - 5, EXACT)
+
+
+def test_threads_that_ask_about_a_single_game_do_not_wait_for_each_other(monkeypatch):
+    def never():
+        raise AssertionError("the threads that all searches share")
+
+    positions, seeds = Positions.initial(CBD), np.zeros(1, np.uint64)
+    expected = AlphaBeta(CBD, Limits(depth=3)).search(positions, seeds)
+    monkeypatch.setattr(alphabeta, "_pool", never)
+    with ThreadPoolExecutor(1) as threads:
+        found = threads.submit(AlphaBeta(CBD, Limits(depth=3)).search, positions, seeds).result()
+    assert (found.actions, found.scores, found.nodes) == (expected.actions, expected.scores, expected.nodes)
+    with pytest.raises(AssertionError, match="share"):
+        AlphaBeta(CBD, Limits(depth=3)).search(positions, seeds)

@@ -105,12 +105,14 @@ def test_conversation(fake: Fake) -> None:
     player.for_search(Limits(ms=1500)).choose(Positions.initial(CBD))
     player.stop()
     player.choose(Positions.initial(CBD))
+    player.for_search(None).choose(Positions.initial(CBD))  # another search has not been stopped
     start = "pos pos=Wbbbbbbbbbbbbeeeeeeeewwwwwwwwwwww"
     expected = [
         "hub", "set-param name=variant value=brazilian", "init",
         start, "level depth=5 nodes=100 move-time=0.25", "go think",
         start, "level move-time=1.5", "go think",
         "stop", start, "level depth=5 nodes=100 move-time=0.25", "go think", "stop",
+        start, "level depth=5 nodes=100 move-time=0.25", "go think",
     ]  # fmt: skip
     assert fake.heard(len(expected)) == expected
 

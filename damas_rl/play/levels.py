@@ -56,6 +56,7 @@ class Careless(Player):
 
     def __init__(self, player: Player, slips: float, seed: int) -> None:
         self.name = f"{player.name}, {slips:.0%} at random"
+        self.parallel = player.parallel
         self._player, self._slips = player, slips
         self._rng = np.random.default_rng(seed)
 

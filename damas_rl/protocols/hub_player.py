@@ -154,6 +154,8 @@ class HubPlayer(Player):
             self._process.end()
             raise
 
+    parallel = False
+
     def choose(self, positions: Positions) -> Choice:
         """See :class:`Player`; PlayerError if the engine fails, and then it is ended."""
         size = len(positions)
@@ -172,7 +174,7 @@ class HubPlayer(Player):
         """See :class:`Player`; the engine is the same, so it serves one search at a time."""
         player = HubPlayer.__new__(HubPlayer)
         player.__dict__.update(self.__dict__)
-        player._limits = limits or self._limits
+        player._limits, player._stopped = limits or self._limits, False
         return player
 
     def stop(self) -> None:

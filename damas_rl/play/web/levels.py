@@ -21,7 +21,8 @@ AT_ONCE = 32
 class Levels:
     """The levels of a server, and players for them.
 
-    Players serve one search at a time; idle ones are kept, so that networks and endgame tables are loaded once.
+    Players serve one search at a time; idle ones are kept with their memory. Further ones come from the first one of
+    their level, so that a network is loaded once.
 
     Args:
         specs: further players, such as the network of a run; each becomes a level that is named like its spec.
@@ -37,6 +38,7 @@ class Levels:
             extra.append(Level(spec, spec))
         self.all = {level.id: level for level in (*LEVELS, *extra)}
         self._seeds = np.random.SeedSequence()
+        self._first: dict[tuple[str, str], Player] = {}
         self._idle: dict[tuple[str, str], list[Player]] = {}
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="damas-web")
@@ -75,17 +77,23 @@ class Levels:
     def _search(self, level: str, positions: Positions, stop: Stop) -> Choice:
         player = self._take(level, positions.rules)
         try:
-            return stop.choice(player.for_search(None), positions)
+            return stop.choice(player, positions)
         finally:
-            self._keep(level, positions.rules, player)
+            # A stopped player stays so; it is replaced by one like it.
+            self._keep(level, positions.rules, player.for_search(None) if stop.asked else player)
 
     def _take(self, level: str, rules: RuleSet) -> Player:
+        key = level, rules.name
         with self._lock:
-            idle = self._idle.get((level, rules.name))
-            if idle:
-                return idle.pop()
+            if self._idle.get(key):
+                return self._idle[key].pop()
+            if key in self._first and self._first[key].parallel:
+                return self._first[key].for_search(None)
             seed = int(self._seeds.spawn(1)[0].generate_state(1)[0])
-        return make_level(self.all[level], rules, seed)
+        player = make_level(self.all[level], rules, seed)
+        with self._lock:
+            self._first.setdefault(key, player)
+        return player
 
     def _keep(self, level: str, rules: RuleSet, player: Player) -> None:
         with self._lock:

@@ -26,7 +26,7 @@ class Stop:
                 self._player.stop()
 
     def choice(self, player: Player, positions: Positions) -> Choice:
-        """What a player, made for this search, chooses."""
+        """What a player chooses; if it was asked to stop meanwhile, it is of no further use."""
         with self._lock:
             self._player = player
             if self.asked:

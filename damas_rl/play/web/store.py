@@ -41,6 +41,8 @@ class Store:
             self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")  # a second server would not see our changes
             self._connection.execute("PRAGMA foreign_keys = ON")
             self._connection.execute("PRAGMA journal_mode = WAL")
+            # Safe when the program ends in any way; only a power failure may take back the last moves.
+            self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.executescript(_SCHEMA)
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"The games cannot be kept in {path}: {error}.") from None
