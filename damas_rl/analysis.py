@@ -37,7 +37,7 @@ class Verdict:
     def __str__(self) -> str:
         if self.result == 0:
             return "draw"
-        return f"{'win' if self.result > 0 else 'loss'} in {self.plies} plies"
+        return f"{'win' if self.result > 0 else 'loss'} in {self.plies} {'ply' if self.plies == 1 else 'plies'}"
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import functools
 import io
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from damas_rl.cli import main
 from damas_rl.console import Console
 from damas_rl.play import terminal
 from damas_rl.play.clocks import Clock, TimeControl
+from damas_rl.play.languages import ENGLISH, PORTUGUESE
 from damas_rl.play.levels import ADVISER, LEVELS, make_opponent
 from damas_rl.play.table import OTHER, PERSON, Table
 from damas_rl.play.terminal import TerminalGame
@@ -49,6 +51,7 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
         rules: str = "cbd",
         you: str = PERSON,
         clock: TimeControl | None = None,
+        language: str = ENGLISH,
     ) -> str:
         output = io.StringIO()
         monkeypatch.setattr(sys, "stdin", Script("".join(f"{line}\n" for line in lines)))
@@ -63,7 +66,7 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
         table = Table(
             Game(rules, fen), {color: you, OTHER[color]: opponent}, clock=Clock(clock) if clock else None, fen=fen
         )
-        game = TerminalGame(table, player, console)
+        game = TerminalGame(table, player, console, language)
         game.run()
         run.game = game  # type: ignore[attr-defined]
         return output.getvalue()
@@ -307,6 +310,37 @@ def test_a_game_from_a_file_goes_on(
     assert "You play Black against random." in capsys.readouterr().out
     (more,) = read_pdn((tmp_path / "more.pdn").read_text(), CBD)
     assert more.moves[:2] == begun.moves and len(more.moves) == 3
+
+
+def test_everything_is_said_in_portuguese_too(play, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    fen, clock = "W:WK29,K30:BK22", TimeControl(60, 3, 10)
+    commands = ("rever", "dica", "22-10", "analisar", "girar", "1", "rever", "revanche", "salvar")
+    more = (f"salvar {tmp_path / 'a'}", "1", "dica", "analisar", "lances", "desfazer", "desistir", "ajuda")
+    output = play(*commands, *more, "sair", fen=fen, clock=clock, language=PORTUGUESE)
+    output += play("empate", "hello", "1", "dica", fen="W:W21,30:BK1,K2,3,4", language=PORTUGUESE)
+    for sentence in (
+        "Você joga com as Brancas contra alphabeta:depth=2. Digite um lance, ou ajuda.",
+        "Relógio: Brancas 1:00 + 3 × 10 s, Pretas",
+        "Brancas, lance 1 (1:00 + 3 × 10 s)> ",
+        "Ainda não há lance para examinar.",
+        "), valor +1.00 para você (-1 a 1).",
+        "Jogam as Brancas: +1.00, ",
+        "tabela de finais, sem as regras de empate: vitória em 1 lance",
+        "A captura é obrigatória.",
+        "(a captura é obrigatória); legais: 29x",
+        "alphabeta:depth=2 recusa: espera mais que um empate.",
+        "As Brancas vencem: as Pretas ficaram sem peças. Muito bem!",
+        "1 lance, nenhum pôs o resultado a perder",
+        "As Brancas vencem: as Pretas ficaram sem peças. Mais sorte na próxima.",
+        "Fim de jogo (desfazer, revanche, rever, salvar ARQUIVO, sair)> ",
+        f"O jogo está em {tmp_path / 'a'}.",
+        "'hello' não é um lance",
+    ):
+        assert sentence in output, sentence
+    for word in ("White", "Black", "game", "move", "value", "draw", "win", "You", "The", "help"):
+        assert not re.search(rf"\b{word}\b", output), word
+    assert "hint" not in play("help", "sair", language=PORTUGUESE)
+    assert "Hint: " in play("dica", "sair")  # understood in both languages
 
 
 def test_levels_are_those_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:

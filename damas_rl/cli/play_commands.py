@@ -2,6 +2,7 @@
 
 import argparse
 import functools
+import os
 import re
 import time
 from typing import TYPE_CHECKING, Any
@@ -102,6 +103,9 @@ def register(subparsers: Any) -> None:
     )  # fmt: skip
     add_position(play)
     play.add_argument("--pdn", metavar="FILE", help="go on with the first game of a PDN file")
+    play.add_argument(
+        "--lang", choices=("en", "pt"), help="language (default: that of your system, if it is one of them)"
+    )
     _add_seed(play)
     play.set_defaults(run=_play)
 
@@ -230,6 +234,7 @@ def _print_match(result: "MatchResult", sprt: "Sprt | None", as_json: bool) -> N
 
 def _play(arguments: argparse.Namespace) -> None:
     from damas_rl.console import Console
+    from damas_rl.play.languages import language_of
     from damas_rl.play.levels import make_opponent
     from damas_rl.play.table import OTHER, PERSON, Table, read_position
     from damas_rl.play.terminal import TerminalGame
@@ -254,4 +259,5 @@ def _play(arguments: argparse.Namespace) -> None:
     for seat in set(seats.values()) - {PERSON}:
         player(seat)  # whatever is wrong with it is said before the board is shown
     clock = Clock(arguments.clock) if arguments.clock else None
-    TerminalGame(Table(game, seats, clock=clock, fen=fen), player, Console(highlight=False)).run()
+    language = language_of(arguments.lang or os.environ.get("LC_ALL") or os.environ.get("LANG", ""))
+    TerminalGame(Table(game, seats, clock=clock, fen=fen), player, Console(highlight=False), language).run()

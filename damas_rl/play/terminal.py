@@ -19,6 +19,7 @@ from damas_env.termination import Outcome, Termination
 from damas_rl.analysis import look_at, review
 from damas_rl.console import Console
 from damas_rl.files import atomic_write, why
+from damas_rl.play.languages import ENGLISH, PORTUGUESE, said_in
 from damas_rl.play.levels import ADVISER
 from damas_rl.play.lines import signed, spell_line
 from damas_rl.play.table import DRAW_VALUE, OTHER, PERSON, RequestError, Table
@@ -28,7 +29,7 @@ from damas_rl.players import Choice, Player, strong_spec
 _ANALYST_MS = 500
 """For each position that is analysed, as in ``damas analyse``."""
 
-_HELP = (
+_ENGLISH_HELP = (
     ("a move", "c3-d4, 22-18, or its number in the list; a capture as a3xc5, full path where needed"),
     ("hint", "what the strongest player would do"),
     ("undo", "take back your last move and the reply"),
@@ -41,8 +42,31 @@ _HELP = (
     ("draw", "offer a draw; your opponent takes it unless it expects more"),
     ("resign", "give the game up"),
     ("rematch", "once more with the colours swapped, when the game is over"),
+    ("help", "this list"),
     ("quit", "leave"),
 )
+_PORTUGUESE_HELP = (
+    ("um lance", "c3-d4, 22-18, ou seu número na lista; uma captura como a3xc5, com o caminho onde for preciso"),
+    ("dica", "o que o jogador mais forte faria"),
+    ("desfazer", "volta atrás o seu último lance e a resposta"),
+    ("analisar", "cada lance desta posição com seu valor"),
+    ("rever", "o jogo até aqui, com os lances que puseram o resultado a perder"),
+    ("lances", "mostra de novo o tabuleiro e os lances legais"),
+    ("girar", "gira o tabuleiro"),
+    ("fen", "escreve a posição"),
+    ("salvar ARQUIVO", "grava o jogo em PDN"),
+    ("empate", "propõe empate; seu adversário aceita se não espera mais que isso"),
+    ("desistir", "entrega o jogo"),
+    ("revanche", "mais uma com as cores trocadas, quando o jogo acaba"),
+    ("ajuda", "esta lista"),
+    ("sair", "termina"),
+)
+
+_IN_ENGLISH = {
+    theirs.split()[0]: ours.split()[0]
+    for (ours, _), (theirs, _) in zip(_ENGLISH_HELP[1:], _PORTUGUESE_HELP[1:], strict=True)
+}
+"""Commands in Portuguese; they are understood in both languages."""
 
 
 class TerminalGame:
@@ -52,11 +76,14 @@ class TerminalGame:
         table: the game, with its seats and clock. Seats are ``PERSON`` or names that ``players`` knows.
         players: the player of a seat, of ``ADVISER`` (who gives hints) and of the spec of an analyst.
         console: where everything is shown and read.
+        language: of all that is said.
     """
 
-    def __init__(self, table: Table, players: Callable[[str], Player], console: Console) -> None:
+    def __init__(
+        self, table: Table, players: Callable[[str], Player], console: Console, language: str = ENGLISH
+    ) -> None:
         self.table = table
-        self._players, self._console = players, console
+        self._players, self._console, self._language = players, console, language
         self._flip = self._alone() == "B"
         self._saved: Path | None = None
         self._saved_moves: list[Move] = []
@@ -67,7 +94,7 @@ class TerminalGame:
             "review": self._review,
             "moves": self._show,
             "flip": self._turn,
-            "fen": lambda: self._say(self.game.fen()),
+            "fen": lambda: self._print(self.game.fen()),
             "draw": self._offer_draw,
             "resign": lambda: self._end(self.table.resign),
             "rematch": self._rematch,
@@ -109,13 +136,11 @@ class TerminalGame:
 
     def _introduce(self) -> None:
         alone = self._alone()
-        if alone:
-            who = f"You play {SIDES[alone]} against {self._described(OTHER[alone])}."
-        elif self.table.machines:
-            who = f"White is {self._described('W')}, Black is {self._described('B')}. Ctrl-C ends the game."
-        else:
-            who = "Two people play here."
-        self._say(who if self.table.machines else f"{who} Type a move, or help.")
+        if self.table.machines:
+            self._say(f"White is {self._described('W')}, Black is {self._described('B')}. Ctrl-C ends the game.")
+            return
+        who = f"You play {SIDES[alone]} against {self._described(OTHER[alone])}." if alone else "Two people play here."
+        self._print(f"{self._said(who)} {self._said('Type a move, or help.')}")
 
     def _described(self, side: str) -> str:
         """Who plays a side that no person plays, such as ``club (alphabeta:depth=4)``."""
@@ -126,7 +151,7 @@ class TerminalGame:
     def _command(self, line: str) -> bool:
         """Does what a line asks for; False if it asks to leave."""
         word, _, rest = line.partition(" ")
-        word = word.lower()
+        word = _IN_ENGLISH.get(word.lower(), word.lower())
         if word in ("quit", "exit"):
             return False
         self._look_at_clock()
@@ -155,7 +180,7 @@ class TerminalGame:
             numbered = text.isascii() and text.isdigit() and 1 <= int(text) <= len(legal)
             move = legal[int(text) - 1] if numbered else parse_move(text, self.game.positions)
         except ValueError as error:
-            self._warn(f"{error}. Type help for the commands.")
+            self._warn(f"{self._said(str(error))}. {self._said('Type help for the commands.')}")
             return
         self.table.move(move.action, time.time())
         self._advance()
@@ -180,7 +205,7 @@ class TerminalGame:
 
     def _thinking(self, doing: str) -> AbstractContextManager[object]:
         """Tells on a terminal what takes time."""
-        return self._console.status(f"{doing} ...") if self._console.is_terminal else nullcontext()
+        return self._console.status(f"{self._said(doing)} ...") if self._console.is_terminal else nullcontext()
 
     def _show_board(self) -> None:
         """Prints the board and what tells the end: draw counters and clock."""
@@ -188,7 +213,7 @@ class TerminalGame:
         board = render.text(self.game.positions, flip=self._flip, color=self._console.colored, last_move=last)
         self._console.print(Text.from_ansi(board), soft_wrap=True)
         for line in self._draw_counters():
-            self._say(f"[yellow]{line}[/yellow]")
+            self._print(f"[yellow]{self._said(line)}[/yellow]")
         if self.table.clock:
             self._say(f"Clock: White {self._time_left('W')}, Black {self._time_left('B')}")
 
@@ -196,7 +221,7 @@ class TerminalGame:
         """Prints the board, and the legal moves or the end of the game."""
         self._show_board()
         if outcome := self.table.outcome():
-            self._say(f"[bold]{self._ending(outcome)}[/bold]")
+            self._print(f"[bold]{self._ending(outcome)}[/bold]")
             return
         legal = self.game.legal_moves()
         if legal[0].captures:
@@ -227,7 +252,8 @@ class TerminalGame:
         left, period = shown["sides"][side], shown["control"]["period"]
         main, periods = math.ceil(left["main"]), left["periods"]
         if not main and periods:
-            return f"{math.ceil(left['period'])} s, " + ("last period" if periods == 1 else f"{periods} periods")
+            which = "last period" if periods == 1 else f"{periods} periods"
+            return self._said(f"{math.ceil(left['period'])} s, {which}")
         return f"{main // 60}:{main % 60:02}" + (f" + {periods} × {period} s" if periods else "")
 
     def _ending(self, outcome: Outcome) -> str:
@@ -248,11 +274,11 @@ class TerminalGame:
             Termination.PLY_CAP_DRAW: f"Draw: the game has lasted {self.game.ply} plies.",
             Termination.PLY_CAP: f"Stopped without a result: the game has lasted {self.game.ply} plies.",
         }
-        verdict = reasons[outcome.termination]
+        verdict = self._said(reasons[outcome.termination])
         alone = self._alone()
         if not outcome.winner or not alone:
             return verdict
-        return f"{verdict} {'Well played!' if outcome.winner == alone else 'Better luck next time.'}"
+        return f"{verdict} {self._said('Well played!' if outcome.winner == alone else 'Better luck next time.')}"
 
     def _spell(self, move: Move) -> str:
         """A legal move in both notations."""
@@ -260,10 +286,10 @@ class TerminalGame:
 
     def _prompt(self) -> str:
         if self.table.outcome():
-            return "Game over (undo, rematch, review, save FILE, quit)> "
+            return f"{self._said('Game over (undo, rematch, review, save FILE, quit)')}> "
         side = self.game.color
         left = f" ({self._time_left(side)})" if self.table.clock else ""
-        return f"{SIDES[side]}, move {self.game.ply // 2 + 1}{left}> "
+        return f"{self._said(f'{SIDES[side]}, move {self.game.ply // 2 + 1}')}{left}> "
 
     def _hint(self) -> None:
         if self.table.outcome():
@@ -272,9 +298,9 @@ class TerminalGame:
         choice = self._ask(self._players(ADVISER), "looking for a hint")
         action = int(choice.actions[0])
         move = next(move for move in self.game.legal_moves() if move.action == action)
-        text = f"Hint: [bold]{self._spell(move)}[/bold], value {signed(choice.values[0])} for you (-1 to 1)"
-        after = spell_line(self.game.positions, choice.pvs[0][:6], "algebraic")[1:]
-        self._say(f"{text}, then {' '.join(after)}." if after else f"{text}.")
+        self._say(f"Hint: [bold]{self._spell(move)}[/bold], value {signed(choice.values[0])} for you (-1 to 1).")
+        if after := spell_line(self.game.positions, choice.pvs[0][:6], "algebraic")[1:]:
+            self._say(f"Then {' '.join(after)}.")
 
     def _analyst(self) -> Player:
         return self._players(strong_spec(self.game.rules, _ANALYST_MS))
@@ -285,7 +311,7 @@ class TerminalGame:
             return
         with self._thinking("analysing"):
             view = look_at(self.game.positions, self._analyst(), self.game.rules.notation)
-        self._console.print(*position_lines(self.game.color, view), sep="\n")
+        self._console.print(*position_lines(self.game.color, view, self._said), sep="\n")
 
     def _review(self) -> None:
         if not self.game.moves:
@@ -293,7 +319,7 @@ class TerminalGame:
             return
         with self._thinking("looking at the moves"):
             view = review(self._pdn(), self._analyst())
-        self._console.print(*game_lines(view), sep="\n")
+        self._console.print(*game_lines(view, said=self._said), sep="\n")
 
     def _undo(self) -> None:
         """Back to the person's previous turn."""
@@ -347,7 +373,7 @@ class TerminalGame:
 
     def _help(self) -> None:
         table = Grid.grid(padding=(0, 3))
-        for command, meaning in _HELP:
+        for command, meaning in _PORTUGUESE_HELP if self._language == PORTUGUESE else _ENGLISH_HELP:
             table.add_row(f"[bold]{command}[/bold]", meaning)
         self._console.print(table)
 
@@ -373,7 +399,7 @@ class TerminalGame:
         self._say(f"The game is in {escape(str(path))}.")
 
     def _pdn(self) -> PdnGame:
-        person = "Person" if self._alone() is None else "You"
+        person = self._said("Person" if self._alone() is None else "You")
         return self.table.pdn_game(
             {side: person if seat == PERSON else seat for side, seat in self.table.seats.items()}, "damas play"
         )
@@ -388,8 +414,15 @@ class TerminalGame:
             moves = write_pdn([self.game.pdn({})])
             self._say("The moves were: " + " ".join(moves.split("\n\n", 1)[1].removesuffix("*\n").split()))
 
-    def _say(self, text: str) -> None:
+    def _said(self, text: str) -> str:
+        """A sentence in the language of the person."""
+        return said_in(self._language, text)
+
+    def _say(self, sentence: str) -> None:
+        self._print(self._said(sentence))
+
+    def _print(self, text: str) -> None:
         self._console.print(text, highlight=False, soft_wrap=True)
 
-    def _warn(self, text: str) -> None:
-        self._console.print(Text(text, style="yellow"), soft_wrap=True)
+    def _warn(self, sentence: str) -> None:
+        self._console.print(Text(self._said(sentence), style="yellow"), soft_wrap=True)

@@ -12,8 +12,8 @@ from damas_env.notation import legal_moves
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
 from damas_rl.analysis import thrown_away
+from damas_rl.play.languages import said_in
 from damas_rl.play.table import RequestError, Table
-from damas_rl.play.web.languages import said_in
 from damas_rl.play.web.minds import Mind, Minds
 from damas_rl.play.web.rooms import Room
 from damas_rl.play.web.stop import Stop

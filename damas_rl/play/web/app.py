@@ -19,9 +19,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from damas_env.presets import RULE_SETS
+from damas_rl.play.languages import PORTUGUESE, language_of, said_in
 from damas_rl.play.web.analysis import AnalysisSession, Analyst
 from damas_rl.play.web.guard import Guard, TooLargeError
-from damas_rl.play.web.languages import PORTUGUESE, language_of, said_in
 from damas_rl.play.web.levels import Levels
 from damas_rl.play.web.minds import Minds
 from damas_rl.play.web.requests import read_action, read_analysis, read_new_game, read_object, read_rules

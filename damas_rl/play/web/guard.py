@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from damas_rl.play.web.languages import language_of, said_in
+from damas_rl.play.languages import language_of, said_in
 
 LARGEST_BODY = 256 * 1024
 """Bytes of a request; enough for a long PDN file."""

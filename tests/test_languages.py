@@ -1,4 +1,4 @@
-"""What the web application's server says in Portuguese: every sentence is known, and no part of it is lost."""
+"""What server and terminal say in Portuguese: every sentence is known, and no part of it is lost."""
 
 import ast
 import re
@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from damas_env import game, notation
-from damas_rl.play import clocks, table, web
-from damas_rl.play.web.languages import SENTENCES, language_of, said_in
+from damas_rl.play import clocks, table, terminal, views, web
+from damas_rl.play.languages import SENTENCES, language_of, said_in
 
 FOLDERS = {"web": Path(web.__file__).parent, "notation": Path(notation.__file__).parent}
 SOURCES = [
-    *(path for path in sorted(FOLDERS["web"].glob("*.py")) if path.name not in ("languages.py", "store.py")),
+    *(path for path in sorted(FOLDERS["web"].glob("*.py")) if path.name != "store.py"),
     *(FOLDERS["notation"] / f"{name}.py" for name in ("fen", "moves", "squares", "pdn", "pdn_text")),
-    *(Path(module.__file__) for module in (clocks, table, game)),
+    *(Path(module.__file__) for module in (clocks, table, terminal, views, game)),
 ]
 PART = re.compile("(<.*?>)+")
 

@@ -1,6 +1,6 @@
-"""What the server says, in Portuguese too.
+"""What the server and the terminal say, in Portuguese too.
 
-Everything in the program speaks English. Here its sentences are known again, and said in the language of the page.
+Everything in the program speaks English. Here its sentences are known again, and said in the language of the person.
 """
 
 import re
@@ -42,7 +42,7 @@ def _patterns() -> list[tuple[re.Pattern[str], list[str], list[str]]]:
     return patterns
 
 
-_OURS = ("error", "side")
+_OURS = ("error", "side", "loser", "law", "result", "length", "verdict")
 """Parts that are words of the program themselves."""
 
 SENTENCES = {
@@ -173,5 +173,86 @@ SENTENCES = {
     "<text> is neither a move nor a result": "<text> não é nem um lance nem um resultado",
     "Position 0 of the batch has <count> legal moves or more; there is no room.":
         "Esta posição tem <count> lances legais ou mais; não há espaço para tantos.",
+    # In the terminal (terminal, views)
+    "You play <side> against <name>.": "Você joga com as <side> contra <name>.",
+    "White is <white>, Black is <black>. Ctrl-C ends the game.":
+        "Brancas: <white>. Pretas: <black>. Ctrl-C encerra o jogo.",
+    "Two people play here.": "Duas pessoas jogam aqui.",
+    "Type a move, or help.": "Digite um lance, ou ajuda.",
+    "Type help for the commands.": "Digite ajuda para ver os comandos.",
+    "<side> plays [bold]<move>[/bold].": "As <side> jogam [bold]<move>[/bold].",
+    "<name> is thinking": "<name> está pensando",
+    "looking for a hint": "procurando uma dica",
+    "analysing": "analisando",
+    "looking at the moves": "examinando os lances",
+    "<plies> of <limit> <law> plies": "<plies> de <limit> lances: <law>",
+    "kings-only": "só damas",
+    "ending": "final de empate",
+    "no-progress": "sem progresso",
+    "occurrence <count> of this position": "<count>ª vez desta posição",
+    "occurrence <count> of <limit> of this position": "<count>ª de <limit> vezes desta posição",
+    "Clock: White <white>, Black <black>": "Relógio: Brancas <white>, Pretas <black>",
+    "<seconds> s, last period": "<seconds> s, último período",
+    "<seconds> s, <count> periods": "<seconds> s, <count> períodos",
+    "You must capture.": "A captura é obrigatória.",
+    "<side>, move <number>": "<side>, lance <number>",
+    "Game over (undo, rematch, review, save FILE, quit)":
+        "Fim de jogo (desfazer, revanche, rever, salvar ARQUIVO, sair)",
+    "<side> wins: <loser> has no piece left.": "As <side> vencem: as <loser> ficaram sem peças.",
+    "<side> wins: <loser> has no legal move.": "As <side> vencem: as <loser> não têm lance legal.",
+    "<side> wins: <loser> resigns.": "As <side> vencem: as <loser> desistem.",
+    "<side> wins: <loser>'s time is over.": "As <side> vencem: acabou o tempo das <loser>.",
+    "Draw by agreement.": "Empate de comum acordo.",
+    "Draw: the position has occurred <count> times.": "Empate: a posição ocorreu <count> vezes.",
+    "Draw: <count> plies without progress.": "Empate: <count> lances sem progresso.",
+    "Draw: <count> plies in an ending that is drawn by rule.": "Empate: <count> lances em um final de empate.",
+    "Draw: the game has lasted <count> plies.": "Empate: o jogo chegou a <count> lances.",
+    "Stopped without a result: the game has lasted <count> plies.":
+        "Interrompido sem resultado: o jogo chegou a <count> lances.",
+    "Well played!": "Muito bem!",
+    "Better luck next time.": "Mais sorte na próxima.",
+    "Hint: [bold]<move>[/bold], value <value> for you (-1 to 1).":
+        "Dica: [bold]<move>[/bold], valor <value> para você (-1 a 1).",
+    "Then <line>.": "Depois <line>.",
+    "<name> declines: it expects more than a draw.": "<name> recusa: espera mais que um empate.",
+    "The game is over: undo, rematch, review, save FILE or quit.":
+        "O jogo acabou: desfazer, revanche, rever, salvar ARQUIVO ou sair.",
+    "The game is over: review looks at its moves.": "O jogo acabou: rever examina os seus lances.",
+    "There is no move to look at yet.": "Ainda não há lance para examinar.",
+    "The game goes on: resign first, or offer a draw.": "O jogo continua: antes desista, ou proponha empate.",
+    "Say where: save FILE.": "Diga onde: salvar ARQUIVO.",
+    "<name> is no name for a file: choose another one.": "<name> não serve como nome de arquivo: escolha outro.",
+    "<path> is there already: choose another name.": "<path> já existe: escolha outro nome.",
+    "<name> could not be written: <cause>.": "Não foi possível gravar <name>: <cause>.",
+    "The game is in <path>.": "O jogo está em <path>.",
+    "The moves were: <moves>": "Os lances foram: <moves>",
+    "End of input.": "Fim da entrada.",
+    "Stopped.": "Interrompido.",
+    "Goodbye.": "Até logo.",
+    "<side> to move: <value>, <count> positions looked at": "Jogam as <side>: <value>, <count> posições examinadas",
+    "endgame table, draw laws left out: <verdict>": "tabela de finais, sem as regras de empate: <verdict>",
+    "<side> throws the <result> away": "as <side> põem a perder: <result>",
+    "win": "vitória",
+    "draw": "empate",
+    "win in <length>": "vitória em <length>",
+    "loss in <length>": "derrota em <length>",
+    "You": "Você",
+    "Person": "Pessoa",
+    "better <line>": "melhor <line>",
+    "<length>, no result thrown away": "<length>, nenhum pôs o resultado a perder",
+    "<length>, one result thrown away": "<length>, um pôs o resultado a perder",
+    "<length>, <count> results thrown away": "<length>, <count> puseram o resultado a perder",
+    "1 ply": "1 lance",
+    "<count> plies": "<count> lances",
+    "move": "lance",
+    "value": "valor",
+    "prior": "rede",
+    "visits": "visitas",
+    "endgame table": "tabela de finais",
+    "line": "linha",
+    "ply": "nº",
+    "before": "antes",
+    "after": "depois",
+    "remark": "observação",
 }  # fmt: skip
 """Sentences and their translations. ``<name>`` stands for a part that changes; tests compare them with the sources."""
