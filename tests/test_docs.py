@@ -31,6 +31,7 @@ ELSEWHERE = {
     "./test.sh": "these are the tests",
     "pip": "downloads packages",
     "python -m venv": "downloads packages",
+    "mkdocs": "waits for a browser: test_site.py",
     "tensorboard": "a program of its own",
     "damas web": "waits for a browser: test_web.py, test_web_page.py",
     "damas dxp": "waits for another program: test_dxp.py",
@@ -171,3 +172,22 @@ def test_nothing_that_can_be_run_hides() -> None:
             assert not command, f"{block.page.name}:{block.line} holds commands: mark it as sh"
     fences = sum(page.read_text(encoding="utf-8").count("\n```") for page in PAGES)
     assert fences == 2 * len(BLOCKS)
+
+
+LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)|src=\"(?!https?:)([^\"]*)\"")
+TEXTS = [*PAGES, *(ROOT / name for name in ("README.pt-BR.md", "CHANGELOG.md"))]
+
+
+def anchors_of(page: Path) -> set[str]:
+    """What links within a page can name: its headings, as GitHub and MkDocs write them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=[str(page.relative_to(ROOT)) for page in TEXTS])
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    for file, anchor, picture in LINK.findall(text):
+        target = page.parent / (file or picture) if file or picture else page
+        assert target.exists(), f"{target} is not there"
+        assert not anchor or anchor in anchors_of(target), f"{target} has no heading for #{anchor}"
