@@ -85,8 +85,8 @@ def visit(browser, address):
     """
     contexts, faults, requests = [], [], []
 
-    def visit(path="/", locale="en-US", width=1200, height=850, **game):
-        context = browser.new_context(locale=locale, viewport={"width": width, "height": height})
+    def visit(path="/", locale="en-US", width=1200, height=850, touch=False, **game):
+        context = browser.new_context(locale=locale, viewport={"width": width, "height": height}, has_touch=touch)
         context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()

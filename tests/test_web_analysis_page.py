@@ -131,3 +131,26 @@ def test_somebody_who_does_not_know_the_rules_is_told(visit):
     says(page, "#alert", "A peça em c3 pode ir para b4, d4.")
     page.get_by_role("button", name="Como jogar").click()
     says(page, "#dialog", "Lei da maioria")
+
+
+def test_a_finger_drags_pieces_and_elsewhere_scrolls_the_page(visit):
+    page = visit(width=390, height=600, touch=True, seats=BOTH)
+    fingers = page.context.new_cdp_session(page)
+
+    def stroke(start, end):
+        (x, y), (to_x, to_y) = (centre(square(page, number).bounding_box()) for number in (start, end))
+        for part in range(9):
+            point = {"x": x + (to_x - x) * part / 8, "y": y + (to_y - y) * part / 8}
+            kind = "touchMove" if part else "touchStart"
+            fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [point]})
+        fingers.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+    stroke(22, 18)
+    says(page, "#moves", "c3-d4")
+    assert page.evaluate("scrollY") == 0
+    stroke(15, 3)
+    page.wait_for_function("scrollY > 0")
+
+
+def centre(box):
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2

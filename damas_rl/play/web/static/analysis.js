@@ -18,7 +18,9 @@ export function showMinds(minds, networks, chosen) {
 /** Shows what a search has found; values are White's. onLine(count) shows the expected line up to there. */
 export function showAnalysis(found, notation, board, onLine) {
   if (!found || found.error) {
-    byId("evaluation").replaceChildren(el("p", {className: found ? "problem" : "about"}, found?.error ?? "…"));
+    const text = el("p", {className: found ? "problem" : "about"}, found?.error ?? "…");
+    if (!found) setTimeout(() => { text.textContent = t.preparing; }, 4000);
+    byId("evaluation").replaceChildren(text);
     byId("candidates").replaceChildren();
     board.arrows([]);
     return;

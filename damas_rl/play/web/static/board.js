@@ -37,6 +37,9 @@ export class Board {
     place.append(this.svg);
     this.svg.addEventListener("pointerdown", event => this.press(event));
     this.svg.addEventListener("pointermove", event => this.drag(event));
+    this.svg.addEventListener("touchmove", event => { // a finger on a piece drags it, elsewhere it scrolls the page
+      if (this.held) event.preventDefault();
+    }, {passive: false});
     this.svg.addEventListener("pointerup", event => this.release(event));
     this.svg.addEventListener("pointercancel", () => this.drop());
     this.svg.addEventListener("keydown", event => this.key(event));
