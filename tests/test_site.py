@@ -29,6 +29,9 @@ def test_every_page_is_there_and_the_reference_has_the_docstrings(site: Path) ->
         assert (site / page.relative_to(ROOT / "docs")).with_suffix(".html").is_file()
     text = (site / "reference" / "training.html").read_text(encoding="utf-8")
     assert "register_network" in text and "Adds a kind of network" in text
+    # Fields that share a description have an entry each.
+    text = (site / "reference" / "game.html").read_text(encoding="utf-8")
+    assert 'title="damas_env.rules.RuleSet.men_capture_kings"' in text and "as they say" in text
     for page in site.rglob("*.html"):
         assert ":class:" not in page.read_text(encoding="utf-8"), page
 
