@@ -1,6 +1,7 @@
 // The dialog in which a new game is put together.
 
 import {byId, el} from "./elements.js";
+import {readLink} from "./share.js";
 import {t} from "./texts.js";
 
 const CLOCKS = [null, {main: 180, periods: 0, period: 0}, {main: 300, periods: 3, period: 30},
@@ -86,7 +87,9 @@ function toRequest(wanted, position) {
     link: {W: "person", B: "person"},
     machines: {W: wanted.white, B: wanted.black},
   }[wanted.mode];
-  return {rules: wanted.rules, seats, remote: wanted.mode === "link", color, clock: CLOCKS[wanted.clock], position};
+  const link = readLink(position.trim().replace(/^[^#]*/, ""));
+  return {rules: link?.rules ?? wanted.rules, seats, remote: wanted.mode === "link", color, clock: CLOCKS[wanted.clock],
+    position: link?.position ?? position};
 }
 
 /** Asks a yes-or-no question. */

@@ -15,6 +15,8 @@ import {chosenLanguage, t, useLanguage} from "./texts.js";
 import * as training from "./training.js";
 import {whyNot} from "./why.js";
 
+const PACE = 900; // milliseconds between the moves of a game that is played through
+
 let setup = null;
 let key = null;
 let live = null;
@@ -46,6 +48,7 @@ function keyOfAddress() {
  */
 function open(wanted, {at = null, game = null} = {}) {
   live?.close();
+  playThrough(false);
   key = wanted;
   state = shown = found = null;
   target = at;
@@ -172,6 +175,7 @@ function drawButtons() {
   byId("rematch").classList.toggle("primary", over);
   for (const id of ["first", "back"]) byId(id).disabled = !plies();
   for (const id of ["forth", "last"]) byId(id).disabled = shown === null;
+  byId("run").disabled = !state.ply;
 }
 
 function drawInvite() {
@@ -203,7 +207,7 @@ async function watch(game) {
 /** Says why a tap did nothing. */
 function explain(square, selected) {
   const text = shown !== null || inLine ? t.past : whyNot(state, square, selected, number => board.name(number), board.notation);
-  if (text) say(text, 7000);
+  if (text) notice(byId("advice"), el("span", {}, text));
 }
 
 async function copy(text) {
@@ -271,6 +275,27 @@ function look(ply) {
   notice(byId("choice"));
   draw();
   if (analysing) analyse();
+}
+
+let running = null; // a game that is played through before the eyes
+
+/** Plays the moves of the game one after the other, from the start if the end is on the board; or stops that. */
+function playThrough(on) {
+  running = null;
+  byId("run").setAttribute("aria-pressed", String(on));
+  if (!on) return;
+  if (shown === null) look(0);
+  const run = running = {};
+  const step = async () => {
+    if (running !== run) return;
+    const ply = plies();
+    if (shown === null) return playThrough(false);
+    await board.animate(state.moves[ply], piecesAt(ply));
+    if (running !== run) return;
+    if (plies() === ply) look(ply + 1); // else the person has gone elsewhere
+    setTimeout(step, PACE);
+  };
+  setTimeout(step, PACE);
 }
 
 async function hint() {
@@ -373,7 +398,7 @@ function drawWords() {
   byId("notation").setAttribute("aria-label", `${t.squares}: ${byId("notation").textContent}`);
   byId("language").textContent = t.language;
   byId("language").lang = t.otherLanguage;
-  for (const id of ["first", "back", "forth", "last"]) {
+  for (const id of ["first", "back", "run", "forth", "last"]) {
     byId(id).title = t[id];
     byId(id).setAttribute("aria-label", t[id]);
   }
@@ -417,6 +442,7 @@ const actions = {
   },
   first: () => look(0),
   back: () => look(plies() - 1),
+  run: () => playThrough(running === null),
   forth: () => look(plies() + 1),
   last: () => look(state.ply),
   pdn: download,
