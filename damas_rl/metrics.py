@@ -76,7 +76,11 @@ class MetricsLog:
         """
         from torch.utils.tensorboard.summary import hparams
 
-        plain = {key: value if isinstance(value, (bool, int, float)) else str(value) for key, value in settings.items()}
+        lists = {key: ", ".join(map(str, value)) for key, value in settings.items() if isinstance(value, tuple)}
+        plain = {
+            key: value if isinstance(value, (bool, int, float)) else str(value)
+            for key, value in {**settings, **lists}.items()
+        }
         # SummaryWriter.add_hparams would put them into another folder, and overwrite the scalars.
         writer: Any = self._tensorboard.file_writer
         for summary in hparams(plain, dict.fromkeys(scores, 0.0)):
