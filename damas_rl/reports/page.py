@@ -29,9 +29,10 @@ pre { background: #f4f2ec; padding: .7rem; overflow-x: auto; white-space: pre-wr
 code { font: .9em ui-monospace, monospace; }
 p code { overflow-wrap: anywhere; }
 .swatch { display: inline-block; width: .8em; height: .8em; margin-right: .4em; }
-.columns { columns: 2 22rem; } .columns table { margin-top: 0; } .columns .wide { overflow: visible; }
+.columns { columns: 2 18rem; } .columns table { margin-top: 0; } .columns .wide { overflow: visible; }
 @media print { body { font-size: 11pt; margin: 0; max-width: none; } table { font-size: 9pt; }
-  .wide { overflow: visible; } th, td { overflow-wrap: anywhere; } h2 { break-after: avoid; } }
+  .wide { overflow: visible; } td:not(.number) { overflow-wrap: anywhere; } h2 { break-after: avoid; } }
+@media screen { figure { overflow-x: auto; } figure img { min-width: 40rem; } }
 """
 
 

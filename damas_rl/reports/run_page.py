@@ -272,16 +272,17 @@ def _machine(run: Run) -> list[page.Html]:
 
 def _repeat(run: Run) -> list[page.Html]:
     """Commands that make the run again."""
-    commands = []
+    commands, checked_out = [], None
     for part in run.parts:
         words, revision = part.get("words"), part.get("git_revision")
-        if isinstance(revision, str) and revision != "unknown":
+        if isinstance(revision, str) and revision not in ("unknown", checked_out):
+            checked_out = revision
             commands.append(f"git checkout {revision.removesuffix('-dirty')}")
         if isinstance(words, list):
             commands.append(shlex.join(["python", "train.py", *map(str, words)]))
         else:
             commands.append(f"# the command is {UNKNOWN}; config.yaml in the run directory holds every key")
-    told = [page.block("\n".join(dict.fromkeys(commands)))] if commands else []
+    told = [page.block("\n".join(commands))] if commands else []
     if any(revision.endswith("-dirty") for revision in run.revisions):
         told.append(
             page.paragraph("The source differed from the commit, so the commit alone does not give this run again.")
