@@ -37,7 +37,8 @@ class RolloutPlayer(Player):
         winners, mover = games.winners(), positions.colors[parents]
         results = np.where(winners < 0, 0, np.where(winners == mover, 1, -1))
         scores = np.full(legal.shape, -np.inf)
-        scores[legal] = results.reshape(-1, self._games).mean(axis=1)
+        # One drawn game more: a value of 1 would say that the win is proven.
+        scores[legal] = results.reshape(-1, self._games).sum(axis=1) / (self._games + 1)
         rows, best = np.arange(len(positions)), scores.argmax(axis=1)
         chosen = positions.actions[rows, best]
         nodes = self._games * positions.counts.astype(np.int64)

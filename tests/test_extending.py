@@ -163,7 +163,7 @@ def test_a_player_of_ones_own(plug, capsys):
     # Who takes the last piece wins at once, White or Black.
     for fen in ("W:W22,K32:B18", "B:W15:B11,K1"):
         game = Game("cbd", fen)
-        assert make_player("rollouts:games=2", CBD, 0).choose(game.positions).values[0] == 1
+        assert make_player("rollouts:games=2", CBD, 0).choose(game.positions).values[0] == np.float32(2 / 3)
     with pytest.raises(PlayerError, match="games=0 must be a whole number from 1 to 1000"):
         read_spec("rollouts:games=0")
 
