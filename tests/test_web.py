@@ -504,6 +504,21 @@ def test_large_bodies_are_refused(server):
     assert "too large" in answer.json()["error"]
 
 
+def test_a_request_may_break_off(server):
+    sent = []
+
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        sent.append(message.get("status"))
+
+    scope = {"type": "http", "method": "POST", "path": "/api/games", "query_string": b"", "root_path": "",
+             "headers": [(b"host", b"localhost"), (b"content-type", b"application/json")]}  # fmt: skip
+    server.portal.call(server.app, scope, receive, send)
+    assert sent[0] == 400
+
+
 WRONG_GAMES = [
     [], "x", 1, None, {}, {"seats": 3}, {"seats": {"W": "person"}}, {"seats": {"W": "person", "B": "nobody"}},
     {"seats": {"W": ["person"], "B": "person"}}, {"seats": BOTH, "rules": "chess"},
@@ -552,7 +567,15 @@ def test_random_requests_never_break_the_server(server):
         with pytest.raises(WebSocketDisconnect), connect(server) as live:
             live.send_text(message)
             live.receive_json()
-    for message in ("x", "[]", '{"analyse": "all"}', '{"analyse": 1e999}', '{"analyse": -3}', '{"analyse": true}'):
+    for message in (
+        "x",
+        "[]",
+        '{"analyse": "all"}',
+        '{"analyse": 1e999}',
+        '{"analyse": -3}',
+        '{"analyse": true}',
+        '{"analyse": 0, "mind": "\\ud800"}',
+    ):
         with pytest.raises(WebSocketDisconnect), connect(server) as live:
             live.send_json({"key": key})
             live.receive_json()

@@ -50,6 +50,7 @@ SENTENCES = {
     "There is nothing here.": "Não há nada aqui.",
     "This address does not take that method.": "Este endereço não aceita esse método.",
     "The request is too large.": "O pedido é grande demais.",
+    "The request has broken off.": "O pedido foi interrompido.",
     "The games cannot be kept: <cause>.": "Não é possível guardar os jogos: <cause>.",
     "Requests must be application/json.": "Os pedidos devem ser application/json.",
     "There is no game with this key.": "Não há jogo com esta chave.",

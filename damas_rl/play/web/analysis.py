@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -149,7 +150,7 @@ class AnalysisSession:
         if not 0 <= ply <= table.game.ply:
             raise RequestError("The game has no such ply.")
         positions = self._room.position(ply).copy()
-        self._task = asyncio.ensure_future(self._report(ply, mind, self._look(ply, mind, positions)))
+        self._task = asyncio.ensure_future(self._report(ply, mind, partial(self._look, ply, mind, positions)))
 
     def review(self, mind: str | None) -> None:
         """Judges every position of the game, for its graph.
@@ -161,7 +162,7 @@ class AnalysisSession:
         table = self._table()
         game = [self._room.position(ply).copy() for ply in range(table.game.ply + 1)]
         played = [move.action for move in table.game.moves]
-        self._task = asyncio.ensure_future(self._report(table.game.ply, mind, self._judge(mind, game, played)))
+        self._task = asyncio.ensure_future(self._report(table.game.ply, mind, partial(self._judge, mind, game, played)))
 
     def stop(self) -> None:
         """Ends what is going on."""
@@ -177,10 +178,10 @@ class AnalysisSession:
         table.aided |= table.outcome() is None
         return table
 
-    async def _report(self, ply: int, mind: str | None, work: Awaitable[None]) -> None:
+    async def _report(self, ply: int, mind: str | None, work: Callable[[], Awaitable[None]]) -> None:
         """Does a piece of work and tells the page what went wrong with it."""
         try:
-            await work
+            await work()
         except ValueError as error:
             await self._send({"analysis": {"ply": ply, "mind": mind, "error": said_in(self._language, str(error))}})
         except RuntimeError:  # the connection is gone

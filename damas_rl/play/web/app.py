@@ -12,7 +12,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
@@ -84,6 +84,10 @@ async def _bad_request(request: Request, error: ValueError) -> Response:
     return _refusal(request, 400, str(error))
 
 
+async def _gone(request: Request, error: ClientDisconnect) -> Response:
+    return _refusal(request, 400, "The request has broken off.")  # nobody hears it
+
+
 async def _overtaken(request: Request, error: OvertakenError) -> Response:
     return _refusal(request, 409, str(error))
 
@@ -107,6 +111,7 @@ _FAULTS: dict[Any, Any] = {
     HTTPException: _http_error,
     OvertakenError: _overtaken,
     ValueError: _bad_request,
+    ClientDisconnect: _gone,
     TooLargeError: _too_large,
     sqlite3.Error: _not_kept,
 }

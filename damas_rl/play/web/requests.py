@@ -99,6 +99,6 @@ def read_analysis(document: dict[str, Any]) -> tuple[int | None, str | None, boo
     ply, mind = document.get("analyse"), document.get("mind")
     if ply is not None and (isinstance(ply, bool) or not isinstance(ply, int)):
         raise RequestError("analyse must be a number of plies or null.")
-    if mind is not None and not isinstance(mind, str):
+    if mind is not None and not (isinstance(mind, str) and mind.isprintable()):
         raise RequestError("mind must be a name or null.")
     return ply, mind, document.get("review") is True
