@@ -1,5 +1,6 @@
 """The server's part of what the page offers beside playing: positions, minds, training games, rules."""
 
+import json
 import random
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,7 +11,9 @@ pytest.importorskip("starlette")
 pytest.importorskip("httpx2")
 
 from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
 
+from damas_env.game import Game
 from damas_rl.play.web.app import make_app
 from damas_rl.play.web.levels import Levels
 from damas_rl.play.web.store import Store
@@ -41,7 +44,12 @@ def run_server(tmp_path_factory):
     (folder / "secret.pdn").write_text(game)
     (run / "games" / "iteration-0000030.pdn").symlink_to(folder / "secret.pdn")
     (run / "games" / "iteration-x.pdn").write_text(game)
-    (run / "metrics.jsonl").write_text('{"kind": "iteration", "iteration": 20}\n')
+    rung = {"wins": 1, "draws": 1, "losses": 0, "score": 0.75, "elo": 0.0, "low": 0.0, "high": 0.0, "distinct": 1.0}
+    events = (
+        {"kind": "iteration", "iteration": 20, "time": {"training": 90.0}},
+        {"kind": "ladder", "iteration": 20, "games": 2, "ladder": {"random": rung}, "time": {"training": 90.0}},
+    )
+    (run / "metrics.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
     (run / "networks" / "net-0000020.pt").write_text("no network")
     (run / "checkpoints" / "ckpt-0000021.pt").symlink_to(folder / "secret.pdn")
     app = make_app(Store(folder / "web.sqlite"), Levels(), run=TrainingRun(run))
@@ -133,6 +141,32 @@ def test_minds_of_networks_and_players(server):
             assert analyse(live, nobody)["error"] == "There is no such player to look into."
 
 
+def test_wrong_wishes_end_the_connection(server):
+    wishes = {"analyse": "0"}, {"analyse": 0, "mind": 3}, {"review": True, "mind": []}, {"analyse": 1}, {"analyse": -1}
+    for wrong in wishes:
+        with opened(server) as live:
+            live.send_json(wrong)
+            with pytest.raises(WebSocketDisconnect):
+                live.receive_json()
+    with opened(server) as live:
+        for name in ("", "x" * 10_000, "\ud800", "run:1"):
+            assert "error" in analyse(live, name) or not name
+
+
+@pytest.mark.parametrize("rules", ["cbd", "russian", "international"])
+def test_moves_of_a_link_are_read_again(server, rules):
+    rng, game = random.Random(1), Game(rules)
+    spelled = []
+    while not game.outcome() and game.ply < 60:
+        move = rng.choice(game.legal_moves())
+        spelled.append(game.san(move))
+        game.push(move)
+    made = server.post("/api/games", json={"seats": BOTH, "rules": rules, "position": " ".join(spelled) + " *"})
+    state = server.get("/api/game", headers={"Authorization": f"Bearer {made.json()['key']}"}).json()
+    assert state["fen"] == game.fen()
+    assert [move["numeric"] for move in state["moves"]] == spelled
+
+
 def test_large_boards_are_judged_by_alpha_beta(server):
     with opened(server, rules="international", position="W:W32,28,K5:B19,13") as live:
         assert analyse(live)["value"] > 0
@@ -159,7 +193,9 @@ def test_moves_that_throw_a_result_away_are_found(server):
 
 def test_what_a_training_run_has_kept(run_server, server):
     overview = run_server.get("/api/training").json()
-    assert [kept["number"] for kept in overview["iterations"]] == [1, 20, 1234567]
+    kept = [(1, None), (20, 1.5), (1234567, None)]
+    assert [(one["number"], one["minutes"]) for one in overview["iterations"]] == kept
+    assert overview["measured"] == [{"number": 20, "scores": {"random": 0.75}}]
     assert overview["networks"] == [20]
     games = run_server.get("/api/training/20").json()
     assert [(game["result"], game["plies"], game["termination"], game["rules"]) for game in games] == [

@@ -39,12 +39,15 @@ class TrainingRun:
         self.name = read_run(path).name
 
     def overview(self) -> dict[str, Any]:
-        """``name``, ``iterations`` of which games were kept, each with its minutes of training, and ``networks``.
+        """What there is, by ascending numbers of iterations.
 
-        Minutes are None where the run has not noted them; the numbers of iterations ascend.
+        Returns:
+            ``name``; ``iterations`` of which games were kept, with ``number`` and ``minutes`` of training each (None:
+            not noted); ``networks``, by number; ``measured``: the ``number`` of each measurement and its ``scores`` by
+            opponent.
         """
-        minutes = {}
-        for event in read_run(self._path).iterations:
+        run, minutes = read_run(self._path), {}
+        for event in run.iterations:
             iteration, seconds = number(event, "iteration"), number(event, "time", "training")
             if iteration is not None and seconds is not None:
                 minutes[int(iteration)] = seconds / 60
@@ -52,6 +55,13 @@ class TrainingRun:
             "name": self.name,
             "iterations": [{"number": kept, "minutes": minutes.get(kept)} for kept in self._files(*_GAMES)],
             "networks": list(self._networks()),
+            "measured": [
+                {
+                    "number": measurement.iteration,
+                    "scores": {opponent: result.score for opponent, result in measurement.results.items()},
+                }
+                for measurement in run.measurements
+            ],
         }
 
     def games(self, iteration: int) -> list[dict[str, Any]]:

@@ -141,7 +141,7 @@ function draw() {
   const near = flipped() ? "B" : "W";
   clocks.show(state.clock, {[near]: showPlayer(byId("near"), state, near, pieces),
     [OTHER[near]]: showPlayer(byId("far"), state, OTHER[near], pieces)});
-  byId("status").textContent = current ? statusText(state) : t.past;
+  byId("status").textContent = current ? statusText(state) : replay ? t.plyOf(plies(), state.ply) : t.past;
   byId("status").classList.toggle("over", Boolean(state.outcome) && current);
   byId("laws").textContent = lawsText(state);
   drawMoves();

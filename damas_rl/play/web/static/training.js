@@ -45,6 +45,7 @@ export async function askForTrainingGame() {
   const dialog = byId("dialog");
   const kept = run.iterations;
   const list = el("ol", {id: "training-games"});
+  const strength = el("p", {className: "about", id: "strength"});
   const title = el("output", {id: "iteration-title"});
   const slider = el("input", {type: "range", id: "iteration", min: 0, max: Math.max(0, kept.length - 1), oninput: () => show()});
   const step = by => { slider.value = Number(slider.value) + by; show(); };
@@ -56,6 +57,9 @@ export async function askForTrainingGame() {
     latest = number;
     title.textContent = t.iterationOf(number, minutes === null ? null : Math.round(minutes));
     slider.setAttribute("aria-valuetext", title.textContent);
+    const measured = run.measured.filter(one => one.number <= number).at(-1);
+    strength.textContent = measured ? t.measured(measured.number, Object.entries(measured.scores)
+      .map(([opponent, score]) => t.score(Math.round(100 * score), opponent)).join(", ")) : "";
     let games = [];
     try {
       games = await request(`/api/training/${number}`);
@@ -76,7 +80,7 @@ export async function askForTrainingGame() {
       el("p", {className: "field"}, el("label", {for: "iteration"}, t.iteration), slider),
       el("p", {className: "row"}, el("button", {type: "button", "aria-label": t.earlier, onclick: () => step(-1)}, "‹"),
         title, el("button", {type: "button", "aria-label": t.later, onclick: () => step(1)}, "›")),
-      list] : [el("p", {}, t.noTraining)],
+      strength, list] : [el("p", {}, t.noTraining)],
     el("p", {className: "buttons"}, el("button", {value: "no"}, t.close))));
   if (kept.length) {
     const place = kept.findIndex(({number}) => number === latest);
