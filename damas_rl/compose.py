@@ -99,6 +99,22 @@ def folder(key: str, text: str) -> Path:
         raise ConfigError(f"{key}={shown(text)}: there is no such user, so no such home folder.") from None
 
 
+def read(path: Path) -> RunConfig:
+    """The configuration that a run has written to a file, all of it.
+
+    Raises:
+        ConfigError: it was cut or garbled, or another version wrote it.
+    """
+    try:
+        written = OmegaConf.load(path)
+        config = build(RunConfig, OmegaConf.to_container(written))  # type: ignore[arg-type]
+    except (ConfigError, OmegaConfBaseException, YAMLError, AttributeError, ValueError) as error:
+        raise ConfigError(f"{path} holds no configuration of a run: {_one_line(error)}") from error
+    if written != OmegaConf.create(dataclasses.asdict(config)):
+        raise ConfigError(f"{path} does not hold the whole configuration of a run.")
+    return config
+
+
 def _check(text: str, options: Mapping[str, list[str]]) -> tuple[str, Any]:
     """Key and value of one override; ConfigError if it is malformed, or names no key or option."""
     if text.startswith("-"):

@@ -101,6 +101,6 @@ def why(error: OSError | ValueError) -> str:
         return str(error)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "the disk is full"
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+    if error.errno in (errno.EACCES, errno.EPERM):
         return "permission denied"
     return (error.strerror or str(error)).lower()

@@ -1,6 +1,7 @@
 """From the words of a command line to a finished training run: what ``train.py`` does."""
 
 import dataclasses
+import os
 import re
 import signal
 import sys
@@ -19,6 +20,7 @@ from damas_rl.cluster.source import check_ray
 from damas_rl.config import RunConfig
 from damas_rl.console import Console
 from damas_rl.files import why
+from damas_rl.metrics import read_metrics
 from damas_rl.networks import choose_device
 from damas_rl.openings import load_openings
 from damas_rl.progress import Progress, Status
@@ -26,7 +28,7 @@ from damas_rl.report import resume_command
 from damas_rl.rundir import RunDirectory, RunError, default_path
 from damas_rl.strict import ConfigError, build
 from damas_rl.trainer import Trainer
-from damas_rl.transfer import read_source
+from damas_rl.transfer import Source, read_source
 
 EXIT_BAD_INPUT = 2
 
@@ -143,10 +145,25 @@ def _words(arguments: Sequence[str]) -> tuple[Path | None, list[str]]:
 def _configured(arguments: Sequence[str]) -> RunConfig:
     """The configuration that a command with these words would use."""
     resumed, overrides = _words(arguments)
-    if resumed is None:
-        return compose.load(overrides)
-    content, used, _ = load_newest(resumed / "checkpoints")
-    return compose.override(_saved_config(content, used), overrides)
+    return compose.load(overrides) if resumed is None else _reached(RunDirectory(resumed), overrides)[0]
+
+
+def _reached(
+    run: RunDirectory, overrides: Sequence[str]
+) -> tuple[RunConfig, dict[str, Any] | None, Path, dict[Path, str]]:
+    """How far a run has come.
+
+    Returns:
+        its configuration with the overrides, the content of its newest usable checkpoint (None if it ended before its
+        first one and can only begin again), the file that this was read from, and the damaged checkpoints that had to
+        be passed over, each with a sentence why.
+    """
+    written = run.path / "config.yaml"
+    begun = numbered(run.checkpoints) or (run.metrics.exists() and any(read_metrics(run.metrics)))
+    if not begun and written.exists():
+        return compose.override(compose.read(written), overrides), None, written, {}
+    content, used, passed_over = load_newest(run.checkpoints)
+    return compose.override(_saved_config(content, used), overrides), content, used, passed_over
 
 
 def _saved_config(content: Mapping[str, Any], path: Path) -> RunConfig:
@@ -168,7 +185,7 @@ def _saved_config(content: Mapping[str, Any], path: Path) -> RunConfig:
 def _train(arguments: Sequence[str], console: Console, path: Path | None = None) -> int:
     """Makes a run, in the folder ``path`` where one is given, or goes on with one."""
     resumed, overrides = _words(arguments)
-    content = source = None
+    content = None
     if resumed is not None:
         run, config, content = _resume(resumed, overrides, console)
     else:
@@ -178,8 +195,7 @@ def _train(arguments: Sequence[str], console: Console, path: Path | None = None)
         _check_openings(config)
         _check_records(config)
         config = _anchored(config)
-        if config.init_from:
-            source = read_source(config.init_from, config.network)
+        _source(config)  # what it refuses is better known before there is a directory
         runs = compose.folder("runs_dir", config.runs_dir)
         if path is None:
             named = compose.folder("run_dir", config.run_dir) if config.run_dir else None
@@ -188,14 +204,17 @@ def _train(arguments: Sequence[str], console: Console, path: Path | None = None)
     stop = Stop()
     try:
         with stop, Progress(Status(name=run.path.name), console) as progress:
-            trainer = Trainer(config, run, progress, stop, content, source)
+            if content is None:
+                run.write_config(dataclasses.asdict(config))  # what a run without a checkpoint begins again from
+            trainer = Trainer(config, run, progress, stop, content, _source(config) if content is None else None)
             run.add_part(trainer.made_by | {"words": list(arguments)})
-            run.write_config(dataclasses.asdict(config))
+            if content is not None:
+                run.write_config(dataclasses.asdict(config))
             trainer.run()
     except (ValueError, FloatingPointError) as error:
         raise RunError(f"{error} {_how_to_go_on(run)}") from error
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
+        place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
         raise RunError(f"The run stopped: {place}{why(error)}. {_how_to_go_on(run)}") from error
     except (MemoryError, RuntimeError) as error:
         # Torch has no common type for this: it says "not enough memory", "can't allocate memory", "out of memory".
@@ -210,9 +229,17 @@ def _train(arguments: Sequence[str], console: Console, path: Path | None = None)
 
 def _how_to_go_on(run: RunDirectory) -> str:
     saved = numbered(run.checkpoints)
+    if not run.path.exists():
+        return f"The run directory {run.path} is no longer there."
     if not saved:
-        return "No checkpoint had been written yet."
+        again = f"; begin again with: {resume_command(run.path)}" if (run.path / "config.yaml").exists() else "."
+        return f"No checkpoint had been written yet{again}"
     return f"The last checkpoint is {saved[-1]}; go on from it with: {resume_command(run.path)}"
+
+
+def _source(config: RunConfig) -> Source | None:
+    """The network whose weights a new run starts from."""
+    return read_source(config.init_from, config.network) if config.init_from else None
 
 
 def _check_device(config: RunConfig) -> None:
@@ -252,8 +279,10 @@ def _anchored(config: RunConfig) -> RunConfig:
     return config
 
 
-def _resume(path: Path, overrides: Sequence[str], console: Console) -> tuple[RunDirectory, RunConfig, dict[str, Any]]:
-    """Opens a run again: its directory, its configuration with the overrides, its newest usable checkpoint."""
+def _resume(
+    path: Path, overrides: Sequence[str], console: Console
+) -> tuple[RunDirectory, RunConfig, dict[str, Any] | None]:
+    """Opens a run again: its directory, its configuration with the overrides, its newest usable checkpoint if any."""
     for text in overrides:
         key = text.partition("=")[0]
         if key.partition(".")[0] in FIXED:
@@ -261,12 +290,14 @@ def _resume(path: Path, overrides: Sequence[str], console: Console) -> tuple[Run
     overrides = [re.sub("^cluster=", "cluster.kind=", text) for text in overrides]
     run = RunDirectory.open(path)
     try:
-        content, used, passed_over = load_newest(run.checkpoints)
-        config = compose.override(_saved_config(content, used), overrides)
+        config, content, used, passed_over = _reached(run, overrides)
         check_ray(config)
         _check_device(config)
         _check_openings(config)
         config = _anchored(config)
+        if content is None:
+            sentence = f"No checkpoint had been written yet; beginning again from {used}."
+            console.print(sentence, markup=False, highlight=False)
         for damaged, sentence in passed_over.items():
             # Out of the way, or it would count as the newest one when old checkpoints are removed.
             damaged.rename(damaged.with_suffix(".unusable"))

@@ -5,7 +5,10 @@ TensorBoard also gets what is only for looking at: histograms, pictures and the 
 
 import json
 import math
+import os
+import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +37,7 @@ class MetricsLog:
             atomic_write(path, ["".join(f"{json.dumps(line)}\n" for line in kept).encode()])
         self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 (open as long as the log)
         self._tensorboard = SummaryWriter(str(events), purge_step=iteration + 1, flush_secs=30)
+        self._hook, threading.excepthook = threading.excepthook, self._report
 
     def write(self, kind: str, iteration: int, values: Mapping[str, Any]) -> None:
         """Adds one event.
@@ -86,10 +90,22 @@ class MetricsLog:
         for summary in hparams(plain, dict.fromkeys(scores, 0.0)):
             writer.add_summary(summary)
 
+    def sync(self) -> None:
+        """Makes durable what has been written so far: a checkpoint must not outlive the metrics that led to it."""
+        os.fsync(self._file.fileno())
+
     def close(self) -> None:
         """Writes out what is still buffered."""
-        self._file.close()
-        self._tensorboard.close()
+        try:
+            with closing(self._tensorboard):
+                self._file.close()
+        finally:
+            threading.excepthook = self._hook
+
+    def _report(self, failure: threading.ExceptHookArgs) -> None:
+        """What becomes of a failure in another thread: that of TensorBoard's writer is raised again where we write."""
+        if not type(failure.thread).__module__.startswith("tensorboard."):
+            self._hook(failure)
 
 
 def resident_bytes() -> int | None:

@@ -25,6 +25,9 @@ from omegaconf import OmegaConf
 import damas_env
 from damas_rl.files import atomic_write, why
 
+_LOCK_SECONDS = 0.5
+"""How long a lock is waited for: whoever looks whether a run is being trained holds it for a moment."""
+
 
 class RunError(RuntimeError):
     """A run that cannot start or go on; the message is one sentence for the user."""
@@ -66,7 +69,7 @@ class RunDirectory:
             if path.exists() and not path.is_dir():
                 raise RunError(f"{path} is a file, not a folder; choose another run_dir=.")
             if path.exists() and any(path.iterdir()):
-                begun = any(run.checkpoints.glob("ckpt-*.pt"))
+                begun = run.checkpoints.is_dir() and ((path / "config.yaml").exists() or any(run.checkpoints.iterdir()))
                 other = f"continue that run with resume={path}" if begun else "empty it"
                 raise RunError(f"{path} is not empty; choose another run_dir=, or {other}.")
             for folder in (run.checkpoints, run.networks, run.games, run.events):
@@ -137,9 +140,10 @@ class RunDirectory:
 
     def _take_lock(self) -> None:
         descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        deadline = time.monotonic() + _LOCK_SECONDS
+        while not _locks(descriptor) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        if not _locks(descriptor):
             owner = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
             os.close(descriptor)
             raise RunError(f"Process {owner or 'unknown'} is training in {self.path}; stop it first.") from None
@@ -152,6 +156,15 @@ class RunDirectory:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def _locks(descriptor: int) -> bool:
+    """Takes the lock of an open file, also where this process holds it already; False if another one does."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def default_path(runs_dir: str | Path, name: str, seed: int) -> Path:

@@ -138,7 +138,7 @@ class Trainer:
         Raises:
             CheckpointError, OSError: the run directory cannot be written.
             ValueError: a network of the ladder cannot be used; found before training begins.
-            FloatingPointError: weights, losses or values are no numbers any more.
+            FloatingPointError, SavedError: weights, losses or values are no numbers any more.
         """
         folder = self.run_directory
         self.progress.say(f"Run directory: {folder.path}")
@@ -356,11 +356,18 @@ class Trainer:
         self._tick()
         counts, folder = self.counts, self.run_directory
         counts.saved = counts.seconds
+        self.metrics.sync()
+        if self.sample:  # before the checkpoint, after which nobody would miss them
+            text = write_pdn(pdn_game(game, self.rules, self.config.name, counts.iteration) for game in self.sample)
+            atomic_write(folder.games / f"iteration-{counts.iteration:07d}.pdn", [text.encode()])
+            self.sample = []
+        learner = self.learner.state_dict()
+        self.learner.check_state_dict(learner)  # weights that are no numbers must not replace the last good state
         content = {
             "kind": "checkpoint",
             "config": asdict(self.config),
             **self._network_content(),
-            "learner": self.learner.state_dict(),
+            "learner": learner,
             "selfplay": self.selfplay.state_dict(),
             "replay": self.replay.state_dict(),
             "sampling": self.sampling.bit_generator.state,
@@ -370,10 +377,6 @@ class Trainer:
         }
         save_numbered(folder.checkpoints, counts.iteration, content, self.config.trainer.keep_checkpoints)
         self._saved_iteration = counts.iteration
-        if self.sample:
-            text = write_pdn(pdn_game(game, self.rules, self.config.name, counts.iteration) for game in self.sample)
-            atomic_write(folder.games / f"iteration-{counts.iteration:07d}.pdn", [text.encode()])
-            self.sample = []
 
     def _restore(self, content: Mapping[str, Any]) -> None:
         """Goes on from a checkpoint, all of which is looked at before any of it is taken over."""

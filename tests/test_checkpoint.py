@@ -82,9 +82,8 @@ def test_every_truncation_is_noticed(tmp_path):
     path = tmp_path / "a.pt"
     write_checkpoint(path, {"array": np.arange(50)})
     data = path.read_bytes()
-    lengths = {*range(80), *random.Random(1).sample(range(len(data)), 100), len(data) - 1}
-    for length in lengths:
-        path.write_bytes(data[:length])
+    for length in reversed(range(len(data))):
+        os.truncate(path, length)
         with pytest.raises(CheckpointError, match=r"incomplete|not a checkpoint"):
             read_checkpoint(path)
 

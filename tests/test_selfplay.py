@@ -135,10 +135,11 @@ def test_one_seed_one_result(kind: str) -> None:
     assert not firsts & {game.actions for game in other.games}
 
 
+@pytest.mark.parametrize("threads", [2, 3])
 @pytest.mark.parametrize("kind", KINDS)
-def test_threads_do_not_matter(kind: str) -> None:
-    threaded = SelfPlay(RULES, SelfPlayConfig(**{**vars(SMALL), "threads": 2}), KINDS[kind], 1)
-    assert threaded.threads == 2
+def test_threads_do_not_matter(kind: str, threads: int) -> None:
+    threaded = SelfPlay(RULES, SelfPlayConfig(**{**vars(SMALL), "threads": threads}), KINDS[kind], 1)
+    assert threaded.threads == threads
     assert same(threaded.run(Material(), 1500), played(kind))
 
 
