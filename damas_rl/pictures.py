@@ -71,7 +71,7 @@ def thoughts(rules: RuleSet, evaluator: Evaluate) -> list[Thought]:
 
 
 def policy_picture(
-    positions: Positions, legal: list[Move], chances: NDArray[np.float64], cell: int = 40
+    positions: Positions, legal: list[Move], chances: NDArray[np.float64], cell: int = 30
 ) -> NDArray[np.uint8]:
     """The board of a single position, with a line from square to square for each move that is likely enough.
 

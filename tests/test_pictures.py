@@ -66,6 +66,6 @@ def test_thoughts_are_those_of_the_network_over_the_legal_moves():
     made = thoughts(rules, Evaluator(build_network(config, rules), "cpu", "float32"))
     assert [thought.name for thought in made] == list(sample_positions(rules))
     for thought in made:
-        assert thought.image.dtype == np.uint8 and thought.image.shape == (360, 360, 3)
+        assert thought.image.dtype == np.uint8 and thought.image.shape == (270, 270, 3)
         assert "value " in thought.text and "%" in thought.text
     assert made[0].text.startswith("`W:W21,22")
