@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 from common import save
-from omegaconf import OmegaConf
 
 from damas_env.position import THREADS
 from damas_env.rules import get_rules
 from damas_rl.learner import Learner, LearnerConfig
-from damas_rl.metrics import read_metrics, resident_bytes
+from damas_rl.metrics import resident_bytes
 from damas_rl.networks import Evaluator, NetworkConfig, build_network
 from damas_rl.records import empty_records
 from damas_rl.replay import ReplayBuffer, ReplayConfig
+from damas_rl.runs import read_run
 from damas_rl.search.mcts import SearchConfig
 from damas_rl.selfplay import SelfPlay, SelfPlayConfig
 
@@ -71,15 +71,15 @@ def show(row: dict[str, Any]) -> None:
 
 def of_run(run: Path) -> list[dict[str, Any]]:
     """Rows of a training run, without the memory of its replay buffer."""
-    config = OmegaConf.load(run / "config.yaml")
+    read = read_run(run)
+    events, capacity = read.iterations, read.setting("replay.capacity")
     record = sum(array.nbytes for array in empty_records(1))
-    events = [event for event in read_metrics(run / "metrics.jsonl") if event["kind"] == "iteration"]
     rows: list[dict[str, Any]] = []
     for part in range(PARTS):
         group = events[len(events) * part // PARTS : len(events) * (part + 1) // PARTS]
         last = group[-1]
         records, seconds = (
-            min(last["replay"]["added"], config.replay.capacity),
+            min(last["replay"]["added"], capacity),
             sum(e["time"]["selfplay"] for e in group),
         )
         row = {

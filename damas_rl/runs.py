@@ -182,6 +182,14 @@ class Run:
         return _total(self.iterations, "games")
 
     @property
+    def share_of_raw_speed(self) -> float | None:
+        """Evaluations a second in self-play as a share of those of the network by itself, mean over the run's time."""
+        times = [(number(e, "time", "selfplay"), number(e, "time", "share_of_raw_speed")) for e in self.iterations]
+        known = [(seconds, share) for seconds, share in times if seconds and share is not None]
+        total = math.fsum(seconds for seconds, _ in known)
+        return math.fsum(seconds * share for seconds, share in known) / total if known else None
+
+    @property
     def sample_games(self) -> list[Path]:
         """Its files of sampled self-play games, oldest first."""
         return sorted((self.path / "games").glob("*.pdn"))

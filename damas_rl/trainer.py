@@ -23,7 +23,7 @@ from damas_rl.config import RunConfig
 from damas_rl.endgames import endgame_records, mistakes, sample_endgames
 from damas_rl.files import atomic_write
 from damas_rl.learner import Learner
-from damas_rl.metrics import MetricsLog, read_metrics, resident_bytes
+from damas_rl.metrics import MetricsLog, resident_bytes
 from damas_rl.networks import Evaluator, build_network
 from damas_rl.pictures import thoughts
 from damas_rl.players import MctsPlayer, make_player
@@ -32,6 +32,7 @@ from damas_rl.records import Records, empty_records
 from damas_rl.replay import ReplayBuffer
 from damas_rl.report import best_network, ladder_table, pdn_game, resume_command, what_next
 from damas_rl.rundir import RunDirectory, RunError, describe_machine
+from damas_rl.runs import read_run
 from damas_rl.selfplay import FinishedGame, SelfPlay, SelfPlayBatch
 from damas_rl.speed import raw_evaluations_per_second
 from damas_rl.strict import build, flatten
@@ -479,21 +480,10 @@ class Trainer:
             say(f"Saved. Go on with: {resume_command(path)}")
             return
         self.progress.console.print(ladder_table(self.ladder[-1]))
-        share = self._share_of_raw_speed()
+        share = read_run(path).share_of_raw_speed
         if share is not None:
             say(f"Self-play ran at {share:.0%} of the network's own speed.")
         say(what_next(path, best_network(self.ladder), self.config.rules.name, _limits(self.config)))
-
-    def _share_of_raw_speed(self) -> float | None:
-        """Mean over the whole run of evaluations per second in self-play, as a share of those of the network alone."""
-        seconds = total = 0.0
-        for event in read_metrics(self.run_directory.metrics):
-            timed = event.get("time")
-            part = timed if event["kind"] == "iteration" and isinstance(timed, dict) else {}
-            spent, share = part.get("selfplay"), part.get("share_of_raw_speed")
-            if isinstance(spent, float) and isinstance(share, float):  # not where the file was damaged
-                seconds, total = seconds + spent, total + spent * share
-        return total / seconds if seconds else None
 
     def _show_counts(self) -> None:
         status, counts = self.progress.status, self.counts

@@ -179,15 +179,11 @@ def _cost(run: Run) -> list[page.Html]:
         told.append(
             page.paragraph(f"The closing measurement took {run.measurements[-1].seconds:,.0f} seconds on top of that.")
         )
-    raw = [number(event, "time", "share_of_raw_speed") for event in run.iterations]
-    weights = [number(event, "time", "selfplay") for event in run.iterations]
-    known = [(share, weight) for share, weight in zip(raw, weights, strict=True) if share and weight]
-    if known:
-        mean = math.fsum(share * weight for share, weight in known) / math.fsum(weight for _, weight in known)
+    if run.share_of_raw_speed is not None:
         told.append(
             page.paragraph(
-                f"Self-play evaluated positions at {mean:.0%} of the speed that the network has by itself at the same "
-                "batch size and threads, as measured when the run started."
+                f"Self-play evaluated positions at {run.share_of_raw_speed:.0%} of the speed that the network has by "
+                "itself at the same batch size and threads, as measured when the run started."
             )
         )
     return told
