@@ -10,9 +10,15 @@ const arrowsKind = () => localStorage.getItem(KEPT) ?? "visits";
 
 /** Fills the choice of whose mind is looked into; `networks` are the iterations of a training run that has been opened. */
 export function showMinds(minds, networks, chosen) {
-  const options = names => names.map(name => el("option", {value: name, selected: name === chosen}, mindName(name)));
-  byId("mind").replaceChildren(...options(minds), ...networks.length ?
-    [el("optgroup", {label: t.training}, ...options(networks.map(number => `run:${number}`)))] : []);
+  const place = byId("mind");
+  const options = names => names.map(name => el("option", {value: name}, mindName(name)));
+  const filled = JSON.stringify([minds, networks, t.language]);
+  if (place.dataset.filled !== filled) { // else a list that is open would close with every search that ends
+    place.dataset.filled = filled;
+    place.replaceChildren(...options(minds), ...networks.length ?
+      [el("optgroup", {label: t.training}, ...options(networks.map(number => `run:${number}`)))] : []);
+  }
+  place.value = chosen;
 }
 
 /** Shows what a search has found; values are White's. onLine(count) shows the expected line up to there. */

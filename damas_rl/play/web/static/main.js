@@ -29,7 +29,6 @@ let inLine = false; // the board shows a position of the expected line
 let found = null;
 let mind = null; // whom analysis asks, null = the usual one
 let replay = null; // the training game on the board, see training.gameOf()
-let networks = []; // iterations of which the run has kept a network
 let points = []; // of the game's graph, by plies played
 let queue = Promise.resolve();
 
@@ -326,7 +325,7 @@ function drawAnalysis() {
   byId("analysis").hidden = !analysing;
   drawGraph();
   if (!analysing) return showAnalysis(null, board.notation, {arrows: () => {}});
-  showMinds(setup.minds, networks, mind ?? (state.board.size === 8 ? "network" : "full"));
+  showMinds(setup.minds, training.networks(), mind ?? (state.board.size === 8 ? "network" : "full"));
   showAnalysis(found, board.notation, board, showLine);
 }
 
@@ -480,10 +479,10 @@ addEventListener("hashchange", () => {
 
 /** The training game that the address names, if its run is still served. */
 async function replayOfAddress() {
-  if (!setup.training) return null;
-  networks = (await training.overview()).networks;
   const [iteration, number] = (new URLSearchParams(location.hash.slice(1)).get("training") ?? "").split(".").map(Number);
-  return number === undefined ? null : training.gameOf(iteration, number).catch(() => null);
+  if (!setup.training || number === undefined) return null;
+  await training.overview();
+  return training.gameOf(iteration, number).catch(() => null);
 }
 
 useLanguage(chosenLanguage());
@@ -498,6 +497,7 @@ try {
     const known = keyOfAddress() ?? localStorage.getItem("damas.game");
     open(known ?? (await request("/api/games", {body: {seats: {W: "person", B: "casual"}}})).key, {game});
   }
+  if (setup.training && !game) await training.overview(); // a long run takes a while to look through
 } catch (error) {
   say(error.message);
 }

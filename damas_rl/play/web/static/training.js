@@ -13,6 +13,9 @@ export async function overview() {
   return run;
 }
 
+/** The iterations of which a network was kept, as far as is known. */
+export const networks = () => run?.networks ?? [];
+
 /** The name of the mind that played an iteration's games, or of the one nearest to it; null if none was kept. */
 export function mindOf(iteration) {
   const earlier = run.networks.filter(number => number <= iteration);
