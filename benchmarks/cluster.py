@@ -29,6 +29,7 @@ from typing import Any
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # else Ray's nodes do not stay on the loopback interface
+os.environ.setdefault("RAY_worker_niceness", "0")  # else actors yield to all other work (nice 15)
 
 import numpy as np
 from common import HERE, paste, save
