@@ -199,7 +199,7 @@ class Trainer:
         arena = replace(self.config.arena, ladder=("random", "alphabeta:depth=1"), simulations=1)
         run_ladder(self.evaluator, self.rules, arena, 2, 0, stop=lambda: next(plies, True))
         self._clock = time.monotonic()
-        if self.config.cluster.kind != "none":
+        if not isinstance(self.selfplay, SelfPlay):
             return
         self._phase("measuring the network's own speed")
         batch = self.config.selfplay.games // self.config.selfplay.groups * self.config.search.leaves_per_tree

@@ -248,3 +248,13 @@ def test_a_run_goes_on_with_and_without_actors(tmp_path, monkeypatch):
     assert [event["iteration"] for event in events] == [1, 2, 3, 4, 5]
     assert ["actors" in event["selfplay"] for event in events] == [True, True, True, False, True]
     assert all(event["total"]["positions"] >= 640 * event["iteration"] for event in events)
+
+
+def test_new_weights_wait_for_as_many_deliveries_as_there_are_actors(evaluator):
+    machines = Fake(room=3)
+    crew = crew_of(machines)
+    crew.run(evaluator, 6 * PLIES)
+    for _ in range(4):
+        heard: list[int] = []
+        batch = crew.run(evaluator, 1, heard.append)
+        assert heard == [PLIES] * 3 and batch.extra["largest_lag"] <= 2

@@ -99,7 +99,6 @@ class Crew:
         say: Callable[[str], None],
     ) -> None:
         self.config, self.tablebase = config, tablebase
-        self.threads = config.cpus
         self._connect, self._stop, self._say = connect, stop, say
         self._machines: Machines | None = None
         self._members: list[_Member] = []
@@ -114,7 +113,9 @@ class Crew:
     def run(
         self, evaluator: Evaluator, positions_target: int, progress: Callable[[int], None] | None = None
     ) -> SelfPlayBatch:
-        """Collects deliveries of at least ``positions_target`` searched plies, or what there is when a stop is wanted.
+        """Collects deliveries of at least ``positions_target`` searched plies, and as many as there are actors.
+
+        So new weights do not come faster than actors can follow. A wish to stop ends it at once.
 
         Args:
             evaluator: the newest network; actors play with the weights that it has.
@@ -135,7 +136,7 @@ class Crew:
         parts: list[Records] = []
         lags: list[int] = []
         searched, lost, stale = 0, 0, 0
-        while searched < positions_target and not self._stop:
+        while (searched < positions_target or len(lags) < self.playing) and not self._stop:
             self._recruit(self._machines)
             ticket = self._machines.delivered(list(self._tickets), 1.0)
             if ticket is None:
@@ -167,13 +168,18 @@ class Crew:
         now = time.monotonic()
         batch.seconds, self._since = now - self._since, now
         batch.extra = {
-            "actors": float(sum(member.deliveries > 0 for member in self._members)),
+            "actors": float(self.playing),
             "lost_actors": float(lost),
             "weights_lag": float(np.mean(lags)) if lags else 0.0,
             "largest_lag": float(max(lags, default=0)),
             "stale_deliveries": float(stale),
         }
         return batch
+
+    @property
+    def playing(self) -> int:
+        """Actors that have begun to deliver."""
+        return sum(member.deliveries > 0 for member in self._members)
 
     def _recruit(self, machines: Machines) -> None:
         """Starts actors where there is room for them."""

@@ -80,7 +80,7 @@ class RayMachines:
         try:
             return cast(Delivery, ray.get(ticket, timeout=_FETCH_SECONDS))
         except RayTaskError as error:
-            raise error.cause from None
+            raise (error.cause if isinstance(error.cause, Exception) else RunError(_first_line(error))) from None
         except RayError as error:  # the actor, its machine, or its delivery on the way
             raise ActorLostError(_first_line(error)) from error
 

@@ -21,11 +21,9 @@ class GameSource(Protocol):
 
     Attributes:
         tablebase: exact endgames that it plays with, if any.
-        threads: groups of games served at once.
     """
 
     tablebase: Tablebase | None
-    threads: int
 
     def run(
         self, evaluator: Evaluator, positions_target: int, progress: Callable[[int], None] | None = None
