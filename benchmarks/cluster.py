@@ -5,7 +5,7 @@
 Needs Ray (pip install 'damas-rl[ray]'); everything listens on the loopback interface alone. Without names of parts all
 of them run:
 
-* throughput: plies per second of self-play in this process, and of 1 and 2 actors with one core each;
+* throughput: plies per second of self-play with one core and with two, in this process and by actors;
 * elastic: a cluster of several nodes; an actor is killed and replaced, a node joins, a node leaves;
 * learner: a training run whose learner is killed (SIGKILL) and resumed;
 * scale: what a delivery and new weights cost the learner, and from that a simulation of larger clusters.
@@ -62,35 +62,6 @@ def evaluator_of(config: RunConfig) -> Evaluator:
     return Evaluator(build_network(config.network, get_rules(config.rules.name)), "cpu", config.precision)
 
 
-def throughput(seconds: float, rounds: int) -> list[dict[str, Any]]:
-    """Plies per second, the variants in turn, so that other work on the machine meets all of them."""
-    variants = {
-        "this process, 1 thread": configured("selfplay.threads=1"),
-        "this process, 2 threads": configured("selfplay.threads=2"),
-        "1 actor": configured("cluster=ray", "cluster.actors=1"),
-        "2 actors": configured("cluster=ray", "cluster.actors=2"),
-    }
-    sums = {name: [0.0, 0.0, 0.0] for name in variants}
-    for _ in range(rounds):
-        for name, config in variants.items():
-            with source_of(config) as source:
-                evaluator = evaluator_of(config)
-                # Compiled code is loaded, and every actor has started, before anything counts.
-                while source.run(evaluator, config.selfplay.games).extra.get("actors", 0) < config.cluster.actors:
-                    pass
-                total = sums[name]
-                started, before = time.perf_counter(), total[1]
-                while time.perf_counter() - started < seconds:
-                    batch = source.run(evaluator, 4 * config.selfplay.games)
-                    for place, number in enumerate((batch.plies, batch.seconds, batch.search.evaluations)):
-                        total[place] += number
-                assert total[1] > before
-    return [
-        {"who": name, "plies_per_second": plies / spent, "evaluations_per_second": evaluations / spent}
-        for name, (plies, spent, evaluations) in sums.items()
-    ]
-
-
 def below(pid: int) -> Iterator[int]:
     """The processes that a process has started, and those that these have started."""
     try:
@@ -102,9 +73,63 @@ def below(pid: int) -> Iterator[int]:
         yield from below(child)
 
 
+def command_of(pid: int) -> bytes:
+    """How a process was started, as far as it is still there."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
 def actors_below(pid: int) -> list[int]:
     """The actors among them."""
-    return [child for child in below(pid) if b"ray::Actor" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    return [child for child in below(pid) if b"ray::Actor" in command_of(child)]
+
+
+def cpu_seconds() -> float:
+    """Processor time of this process and of its actors so far; what Ray does besides needs none of theirs."""
+    total = time.process_time()
+    for pid in actors_below(os.getpid()):
+        try:
+            words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        total += (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+    return total
+
+
+def throughput(seconds: float, rounds: int) -> list[dict[str, Any]]:
+    """Self-play with one core and with two; without and with actors in turn, so that other work meets both."""
+    sums: dict[str, list[float]] = {}
+
+    def measured(who: str, source: Any, clock: Callable[[], float]) -> None:
+        """Adds plies, evaluations, seconds and seconds of processor time."""
+        started, before = time.perf_counter(), clock()
+        plies = evaluations = 0
+        while time.perf_counter() - started < seconds:
+            batch = source.run(evaluator, games)
+            plies, evaluations = plies + batch.plies, evaluations + batch.search.evaluations
+        figures = plies, evaluations, time.perf_counter() - started, clock() - before
+        sums[who] = [old + new for old, new in zip(sums.get(who, [0.0] * 4), figures, strict=True)]
+
+    config = configured("cluster=ray", "cluster.actors=1")
+    games, evaluator = config.selfplay.games, evaluator_of(config)
+    with source_of(config) as crew:
+        for cores in (1, 2):
+            crew.config = replace(config.cluster, actors=cores)
+            with source_of(configured(f"selfplay.threads={cores}")) as plain:
+                plain.run(evaluator, games)
+                while crew.run(evaluator, games).extra["actors"] < cores:
+                    pass
+                for _ in range(rounds):
+                    measured(f"{cores} actor{'s' * (cores > 1)}", crew, cpu_seconds)
+                    measured(f"this process, {cores} thread{'s' * (cores > 1)}", plain, time.process_time)
+                    crew.run(evaluator, ORDERS * config.cluster.steps * games * cores)  # what they played meanwhile
+    return [
+        {"who": who, "plies_per_second": plies / spent, "plies_per_cpu_second": plies / cpu,
+         "evaluations_per_second": evaluations / spent, "cores_used": cpu / spent}
+        for who, (plies, evaluations, spent, cpu) in sums.items()
+    ]  # fmt: skip
 
 
 def until(happened: Callable[[], bool]) -> float:
@@ -223,35 +248,31 @@ class Costs:
 
 
 def costs(seconds: float) -> Costs:
-    """Measured with one actor of one core, by the learner's process."""
-    config = configured("cluster=ray", "cluster.actors=1")
+    """Measured with one actor of one core, in processor time, so that other work on the machine counts for little."""
+    config = configured("cluster=ray", "cluster.actors=1", "threads=1")
     rules, evaluator = get_rules(config.rules.name), evaluator_of(config)
     plies = config.cluster.steps * config.selfplay.games
     with source_of(config) as crew:
         crew.run(evaluator, ORDERS * plies)
-        started, count = time.perf_counter(), 0
-        replay, size = ReplayBuffer(rules, config.replay), 0
+        replay, size, count, here = ReplayBuffer(rules, config.replay), 0, 0, 0.0
+        started, before = time.perf_counter(), cpu_seconds()
         while time.perf_counter() - started < seconds or len(replay) < config.learner.batch_size:
+            begun = time.process_time()
             batch = crew.run(evaluator, plies)
             replay.add(batch.records)
-            size = max(size, len(pickle.dumps(batch)))
-            count += 1
-        play = (time.perf_counter() - started) / count
-        taking, publishing = [], []
-        for _ in range(3):
-            time.sleep(1.5 * ORDERS * play)  # until the actor has done all that it was asked for
-            started = time.perf_counter()
-            replay.add(crew.run(evaluator, plies).records)
-            one = time.perf_counter() - started
-            time.sleep(1.5 * ORDERS * play)
-            started = time.perf_counter()
-            replay.add(crew.run(evaluator, 2 * plies).records)
-            taking.append(time.perf_counter() - started - one)
-            publishing.append(one - taking[-1])
-    network = build_network(config.network, rules)
-    speed = Learner(network, config.learner, "cpu").train(replay, np.random.default_rng(0), 30)["samples_per_second"]
+            here += time.process_time() - begun
+            size, count = max(size, len(pickle.dumps(batch))), count + 1
+        play = (cpu_seconds() - before - here) / count
+        begun = time.process_time()
+        for _ in range(10):
+            crew._machines.publish(evaluator.weights())
+        publish = (time.process_time() - begun) / 10
+    learner = Learner(build_network(config.network, rules), config.learner, "cpu", threads=1)
+    begun = time.process_time()
+    learner.train(replay, np.random.default_rng(0), 30)
+    speed = 30 * config.learner.batch_size / (time.process_time() - begun)
     weights = sum(array.nbytes for array in evaluator.weights().values())
-    return Costs(plies, play, min(taking), min(publishing), weights, size, speed)
+    return Costs(plies, play, max(0.0, here / count - publish), publish, weights, size, speed)
 
 
 def simulate(
@@ -306,8 +327,8 @@ def shown_scale(measured: Costs) -> str:
     words = (
         f"Measured: a delivery of {measured.plies:,} searched plies takes an actor of one core {measured.play:.2f} s "
         f"and the learner {1000 * measured.take:.1f} ms ({measured.delivery_bytes / 1e6:.2f} MB); new weights "
-        f"({measured.weights_bytes / 1e6:.2f} MB) {1000 * measured.publish:.1f} ms; the learner learns from "
-        f"{measured.samples_per_second:,.0f} positions a second, from each {ratio:g} times."
+        f"({measured.weights_bytes / 1e6:.2f} MB) {1000 * measured.publish:.1f} ms; one core learns from "
+        f"{measured.samples_per_second:,.0f} positions a second, from each {ratio:g} times. All in processor time."
     )
     head = ("actors", "plies/s without learning", "plies/s", "actors busy", "mean lag", "largest lag")
     rows = [(*head, "plies/s, learner 20 times as fast", "actors busy", "mean lag", "largest lag")]
@@ -335,9 +356,12 @@ def main() -> None:
     for part in arguments.parts or ("throughput", "elastic", "learner", "scale"):
         if part == "throughput":
             figures[part] = throughput(arguments.seconds, arguments.rounds)
-            shown = [(row["who"], f"{row['plies_per_second']:,.0f}", f"{row['evaluations_per_second']:,.0f}")
-                     for row in figures[part]]  # fmt: skip
-            text = table(("self-play by", "plies/s", "evaluations/s"), *shown)
+            shown = [
+                (row["who"], f"{row['plies_per_second']:,.0f}", f"{row['evaluations_per_second']:,.0f}",
+                 f"{row['cores_used']:.2f}", f"{row['plies_per_cpu_second']:,.0f}")
+                for row in figures[part]
+            ]  # fmt: skip
+            text = table(("self-play by", "plies/s", "evaluations/s", "cores got", "plies per core-second"), *shown)
         elif part == "elastic":
             figures[part] = elastic(arguments.seconds)
             shown = [

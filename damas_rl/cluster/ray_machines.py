@@ -101,7 +101,7 @@ def _connect(address: str) -> None:
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         ray.init(**({"address": address} if address else alone), log_to_driver=False, logging_level="error")
-    except (RayError, ConnectionError, RuntimeError, ValueError) as error:
+    except Exception as error:  # Ray has no common type for what may go wrong here
         where = f"the Ray cluster at {address}" if address else "Ray on this machine"
         raise RunError(f"Cannot use {where}: {_first_line(error)}") from error
     finally:
