@@ -218,7 +218,7 @@ class Learner:
         state = {
             "net": self.net.state_dict(),
             "averaged": self.averaged.state_dict(),
-            "optimizer": self._optimizer.state_dict(),
+            "optimizer": {"state": self._optimizer.state_dict()["state"]},  # the rest is configuration
             "steps": self.steps,
         }
         return copy.deepcopy(state)

@@ -293,7 +293,7 @@ def test_resuming_equals_going_on_bit_for_bit():
     assert all(torch.equal(state["net"][name], saved["net"][name]) for name in saved["net"])
     third = learner_of(config=dataclasses.replace(config, weight_decay=0.3), seed=99)
     third.load_state_dict(state)
-    assert third.state_dict()["optimizer"]["param_groups"][0]["weight_decay"] == 0.3
+    assert third._optimizer.param_groups[0]["weight_decay"] == 0.3
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

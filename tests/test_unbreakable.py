@@ -96,6 +96,21 @@ def test_a_run_that_ended_before_its_first_checkpoint_begins_again(short, tmp_pa
     assert f"No checkpoint had been written yet; beginning again from {run}/config.yaml." in said
 
 
+def test_a_run_killed_in_its_closing_measurement_leaves_the_same_checkpoint(short, halfway, monkeypatch):
+    save = trainer.Trainer._save
+
+    def killed(self):
+        if self.counts.measured:
+            raise KeyboardInterrupt
+        save(self)
+
+    monkeypatch.setattr(trainer.Trainer, "_save", killed)
+    with pytest.raises(KeyboardInterrupt):
+        launch.main([f"resume={halfway}"])
+    monkeypatch.undo()
+    goes_on(halfway, short)
+
+
 def test_it_begins_again_from_the_same_network(short, tmp_path, monkeypatch):
     sources = []
 
