@@ -292,9 +292,15 @@ class PolicyPlayer(Player):
 
 
 def strong_spec(rules: RuleSet, ms: int) -> str:
-    """The spec of the strongest player that ships for a rule set, with milliseconds for a move."""
-    learned = ",eval=cbd" if rules.spec.flags == get_rules("cbd").spec.flags else ""
-    return f"alphabeta:ms={ms}{learned},tables=4"
+    """The spec of the strongest player that ships for a rule set, with milliseconds for a move.
+
+    Endgame tables of larger boards are left out: they hold six times as many positions, and a player has to wait for
+    what is not built yet.
+    """
+    usual = get_rules("cbd")
+    learned = ",eval=cbd" if rules.spec.flags == usual.spec.flags else ""
+    tables = ",tables=4" if rules.size == usual.size else ""
+    return f"alphabeta:ms={ms}{learned}{tables}"
 
 
 def make_player(spec: str, rules: str | RuleSet, seed: int) -> Player:

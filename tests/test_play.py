@@ -25,7 +25,7 @@ from damas_rl.play.languages import ENGLISH, PORTUGUESE
 from damas_rl.play.levels import ADVISER, LEVELS, make_opponent
 from damas_rl.play.table import OTHER, PERSON, Table
 from damas_rl.play.terminal import TerminalGame
-from damas_rl.players import Player
+from damas_rl.players import Player, strong_spec
 
 CBD = get_rules("cbd")
 START = Game(CBD)
@@ -347,6 +347,11 @@ def test_levels_are_those_of_the_page(capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["play", "--help"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert ", ".join(level.id for level in LEVELS[:-1]) + f" or {LEVELS[-1].id};" in told
+
+
+def test_full_strength_is_the_strongest_player_that_ships() -> None:
+    for rules in map(get_rules, ("cbd", "international")):
+        assert make_opponent("full", rules, 0).name == strong_spec(rules, 1000)
 
 
 def test_end_of_input_and_interruption_are_polite(play) -> None:  # type: ignore[no-untyped-def]

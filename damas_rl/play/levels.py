@@ -1,13 +1,15 @@
 """The opponents that the page and the terminal offer, from beginner to full strength."""
 
 import difflib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from damas_env.position import Positions
-from damas_env.rules import RuleSet
-from damas_rl.players import Choice, Player, PlayerError, make_player
+from damas_env.presets import DEFAULT_RULES
+from damas_env.rules import RuleSet, get_rules
+from damas_rl.players import Choice, Player, PlayerError, make_player, strong_spec
 from damas_rl.search.alphabeta import Limits
 
 
@@ -19,7 +21,7 @@ class Level:
         id: its name in files and requests; the page has a title for each of ``LEVELS``.
         spec: the player.
         slips: share of its moves that are drawn at random, so that beginners find something to take.
-        elsewhere: the player under rules that ``spec`` cannot play, "" = none.
+        elsewhere: gives the player under rules that ``spec`` cannot play, None = there is none.
         elo: measured under the rules ``cbd`` (benchmarks/levels.py) on a scale where the beginner has 800; None = not
             measured.
     """
@@ -27,8 +29,12 @@ class Level:
     id: str
     spec: str
     slips: float = 0.0
-    elsewhere: str = ""
+    elsewhere: Callable[[RuleSet], str] | None = None
     elo: int | None = None
+
+
+def _strongest(rules: RuleSet) -> str:
+    return strong_spec(rules, 1000)
 
 
 LEVELS = (
@@ -37,8 +43,8 @@ LEVELS = (
     Level("amateur", "alphabeta:depth=2", slips=0.05, elo=1365),
     Level("club", "alphabeta:depth=4", elo=1725),
     Level("strong", "alphabeta:depth=7", elo=2095),
-    Level("network", "mcts:net=small,ms=1000", elsewhere="mcts:net=small,ms=1000,transfer=true"),
-    Level("full", "alphabeta:ms=1000,eval=cbd,tables=4", elsewhere="alphabeta:ms=1000"),
+    Level("network", "mcts:net=small,ms=1000", elsewhere=lambda rules: "mcts:net=small,ms=1000,transfer=true"),
+    Level("full", _strongest(get_rules(DEFAULT_RULES)), elsewhere=_strongest),
 )
 
 ADVISER = "full"
@@ -89,9 +95,9 @@ def make_level(level: Level, rules: RuleSet, seed: int) -> Player:
     try:
         player = make_player(level.spec, rules, seed)
     except ValueError:
-        if not level.elsewhere:
+        if level.elsewhere is None:
             raise
-        player = make_player(level.elsewhere, rules, seed)
+        player = make_player(level.elsewhere(rules), rules, seed)
     return Careless(player, level.slips, seed) if level.slips else player
 
 
