@@ -11,7 +11,6 @@ import io
 import json
 import os
 import pickle
-import re
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,6 +25,7 @@ from damas_env.rules import DrawLaw, RuleSet
 from damas_env.termination import Termination
 from damas_rl.files import atomic_write, sync_folder, why
 from damas_rl.networks import NetworkConfig, PolicyValueNet, build_network
+from damas_rl.run_files import CHECKPOINTS, NETWORKS
 from damas_rl.strict import ConfigError, build
 
 FORMAT = 1
@@ -37,9 +37,6 @@ NETS = Path(__file__).parent / "nets"
 _MAGIC = b"damas-rl checkpoint\n"
 _HEADER = struct.Struct(f"<{len(_MAGIC)}sIQ32s")
 _ARRAY = "__array__"
-
-NETWORK_NAME = re.compile(r"net-[0-9]{7,12}\.pt")
-"""Names of the measured networks of a run."""
 
 
 class CheckpointError(ValueError):
@@ -151,12 +148,12 @@ def _unpack(value: Any) -> Any:
 
 
 def save_numbered(folder: Path, iteration: int, content: Mapping[str, Any], keep: int) -> Path:
-    """Writes ``ckpt-<iteration>.pt`` and then removes all but the newest ``keep`` checkpoints of the folder.
+    """Writes the checkpoint of an iteration and then removes all but the newest ``keep`` checkpoints of the folder.
 
     Raises:
         CheckpointError: it could not be written; the earlier ones are all there.
     """
-    path = folder / f"ckpt-{iteration:07d}.pt"
+    path = folder / CHECKPOINTS.name(iteration)
     write_checkpoint(path, content)
     for old in numbered(folder)[:-keep]:
         old.unlink(missing_ok=True)
@@ -166,8 +163,8 @@ def save_numbered(folder: Path, iteration: int, content: Mapping[str, Any], keep
 
 def numbered(folder: Path) -> list[Path]:
     """The checkpoints of a folder, oldest first."""
-    found = [path for path in folder.glob("ckpt-*.pt") if re.fullmatch(r"ckpt-[0-9]+\.pt", path.name)]
-    return sorted(found, key=lambda path: int(path.stem[5:]))
+    found = {CHECKPOINTS.iteration(path.name): path for path in folder.glob("*")}
+    return [found[iteration] for iteration in sorted(number for number in found if number is not None)]
 
 
 def load_newest(folder: Path) -> tuple[dict[str, Any], Path, dict[Path, str]]:
@@ -226,10 +223,10 @@ def read_network(source: str | Path) -> tuple[dict[str, Any], Path]:
     """Content and path of the file that ``source`` stands for, see :func:`load_network`."""
     path = Path(source)
     if path.is_dir():
-        measured = _best_measured(path)
+        measured = best_measured(path)
         if measured is not None:
             return read_checkpoint(measured), measured
-        folder = path if numbered(path) else path / "checkpoints"
+        folder = path if numbered(path) else path / CHECKPOINTS.folder
         if not numbered(folder):
             raise CheckpointError(f"{path} is not a run directory with checkpoints.")
         content, newest, _ = load_newest(folder)
@@ -242,8 +239,12 @@ def read_network(source: str | Path) -> tuple[dict[str, Any], Path]:
     return read_checkpoint(path), path
 
 
-def _best_measured(run: Path) -> Path | None:
-    """The network that the file ``best`` of a run names, None if either is not there."""
+def best_measured(run: Path) -> Path | None:
+    """The network that the file ``best`` of a run names, None if either is not there.
+
+    Raises:
+        CheckpointError: what stands in ``best`` is no name of a network.
+    """
     best = run / "best"
     if not best.is_file():
         return None
@@ -252,12 +253,12 @@ def _best_measured(run: Path) -> Path | None:
             name = file.read(100).strip()
     except OSError as error:
         raise CheckpointError(f"{best} could not be read: {why(error)}.") from error
-    if not NETWORK_NAME.fullmatch(name):
+    if NETWORKS.iteration(name) is None:
         raise CheckpointError(
-            f"{best} names no network of {run / 'networks'} such as net-0000012.pt; remove it, or choose the network "
-            "yourself with net=FILE."
+            f"{best} names no network of {run / NETWORKS.folder} such as {NETWORKS.name(12)}; remove it, or choose the "
+            "network yourself with net=FILE."
         )
-    measured = run / "networks" / name
+    measured = run / NETWORKS.folder / name
     return measured if measured.is_file() else None
 
 

@@ -16,8 +16,8 @@ from torch import Tensor
 from damas_env.errors import IllegalActionError, shown
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
-from damas_rl.checkpoint import NETWORK_NAME
 from damas_rl.records import Records, empty_records
+from damas_rl.run_files import NETWORKS
 
 _CHUNK = 4096
 _LARGEST = 1 << 62
@@ -188,7 +188,7 @@ def check_ladder(saved: object) -> list[dict[str, Any]]:
         whole(entry, "iteration")
         whole(entry, "games", 1)
         name, rungs = part(entry, "network"), part(entry, "rungs")
-        if not isinstance(name, str) or not NETWORK_NAME.fullmatch(name):
+        if not isinstance(name, str) or NETWORKS.iteration(name) is None:
             raise SavedError(f"ladder names a network {shown(name)}, not one such as 'net-0000012.pt'.")
         if not isinstance(rungs, Mapping) or not rungs or not all(isinstance(opponent, str) for opponent in rungs):
             raise SavedError(f"ladder holds rungs {shown(rungs, 30)}, not a result for each opponent.")

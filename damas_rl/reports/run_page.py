@@ -5,7 +5,6 @@ import hashlib
 import math
 import shlex
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from damas_rl.config import RunConfig
@@ -191,19 +190,20 @@ def _cost(run: Run) -> list[page.Html]:
 
 def _network(run: Run) -> list[page.Html]:
     """The card of the network that the run has named its best."""
+    from damas_rl.checkpoint import CheckpointError, best_measured, load_network
+
     keys = [key for key in run.settings() if key.startswith("network.")]
     settings = [(page.code(key), shown_value(key, run.setting(key))) for key in keys]
     try:
-        name = Path((run.path / "best").read_text().strip()).name
-        path = run.path / "networks" / name
-        data = path.read_bytes()
-    except (OSError, ValueError):
+        path = best_measured(run.path)
+        data = path.read_bytes() if path else b""
+    except (OSError, CheckpointError):
+        path = None
+    if path is None:
         return [
             page.paragraph("The run has named no best network yet, or its file is gone."),
             page.table(("setting", "value"), settings),
         ]
-    from damas_rl.checkpoint import CheckpointError, load_network
-
     try:
         network, rules = load_network(path)
         parameters = f"{sum(weights.numel() for weights in network.parameters()):,}"
@@ -211,7 +211,7 @@ def _network(run: Run) -> list[page.Html]:
     except CheckpointError as error:
         parameters = sizes = f"unknown: {error}"
     rows = [
-        ("file", page.code(f"networks/{name}")),
+        ("file", page.code(str(path.relative_to(run.path)))),
         ("size", f"{len(data):,} bytes"),
         ("SHA-256", page.code(hashlib.sha256(data).hexdigest())),
         ("parameters", parameters),

@@ -1,6 +1,5 @@
 """The games and networks that a training run has kept, so that one can watch a network grow."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +8,8 @@ from damas_env.notation.game_types import rules_of
 from damas_env.notation.pdn_text import RawGame, decode, split_games
 from damas_rl.files import why
 from damas_rl.play.table import RequestError
+from damas_rl.run_files import CHECKPOINTS, GAMES, NETWORKS, Numbered
 from damas_rl.runs import number, read_run
-
-_GAMES = "games", re.compile(r"iteration-([0-9]{7,12})\.pdn")
-_CHECKPOINTS = "checkpoints", re.compile(r"ckpt-([0-9]{7,12})\.pt")
-_NETWORKS = "networks", re.compile(r"net-([0-9]{7,12})\.pt")
 
 _LARGEST_FILE = 4 << 20
 """Bytes of a file of games."""
@@ -53,7 +49,7 @@ class TrainingRun:
                 minutes[int(iteration)] = seconds / 60
         return {
             "name": self.name,
-            "iterations": [{"number": kept, "minutes": minutes.get(kept)} for kept in self._files(*_GAMES)],
+            "iterations": [{"number": kept, "minutes": minutes.get(kept)} for kept in self._files(GAMES)],
             "networks": list(self._networks()),
             "measured": [
                 {
@@ -70,7 +66,7 @@ class TrainingRun:
         Raises:
             ValueError: there are none, or they cannot be read.
         """
-        path = self._files(*_GAMES).get(iteration)
+        path = self._files(GAMES).get(iteration)
         if path is None:
             raise RequestError(f"No games of iteration {iteration} were kept.")
         try:
@@ -82,10 +78,6 @@ class TrainingRun:
         lines, games = text.splitlines(), split_games(text)[:_MOST_GAMES]
         ends = [game.line - 1 for game in games[1:]] + [len(lines)]
         return [_view(game, "\n".join(lines[game.line - 1 : end])) for game, end in zip(games, ends, strict=True)]
-
-    def has_network(self, iteration: int) -> bool:
-        """True if the network of an iteration was kept."""
-        return iteration in self._networks()
 
     def network(self, iteration: int) -> Path:
         """The file of the network of an iteration.
@@ -100,19 +92,19 @@ class TrainingRun:
 
     def _networks(self) -> dict[int, Path]:
         """By iteration, ascending: measured networks, and checkpoints where there is no measured one."""
-        return dict(sorted({**self._files(*_CHECKPOINTS), **self._files(*_NETWORKS)}.items()))
+        return dict(sorted({**self._files(CHECKPOINTS), **self._files(NETWORKS)}.items()))
 
-    def _files(self, folder: str, pattern: re.Pattern[str]) -> dict[int, Path]:
-        """The files of a folder by their numbers, ascending; links that lead out of the run are left out."""
-        place = self._path / folder
+    def _files(self, kind: Numbered) -> dict[int, Path]:
+        """The files of a kind by their numbers, ascending; links that lead out of the run are left out."""
+        place = self._path / kind.folder
         try:
             names = [path.name for path in place.iterdir()]
         except OSError:
             return {}
-        numbers = {int(match[1]): place / name for name in names if (match := pattern.fullmatch(name))}
+        found = {iteration: place / name for name in names if (iteration := kind.iteration(name)) is not None}
         return {
-            number: path
-            for number, path in sorted(numbers.items())
+            iteration: path
+            for iteration, path in sorted(found.items())
             if path.is_file() and path.resolve().is_relative_to(self._path)
         }
 
