@@ -30,6 +30,7 @@ from damas_rl import compose
 from damas_rl.checkpoint import numbered
 from damas_rl.files import atomic_write, why
 from damas_rl.report import program, resume_command
+from damas_rl.run_files import CHECKPOINTS
 from damas_rl.rundir import RunError
 from damas_rl.runs import NoRunError, is_running, read_run
 from damas_rl.strict import ConfigError
@@ -129,9 +130,12 @@ def make_runs(sweep: Sweep, train: Callable[[Sequence[str], Path | None], int], 
         if _finished(path):
             say(f"It is finished: {path}")
             continue
-        if path.exists() and not numbered(path / "checkpoints"):
-            shutil.rmtree(path)  # the process ended before there was anything to go on from
-        status = train([f"resume={path}"], None) if path.exists() else train(job.words, path)
+        if begun(path):
+            status = train([f"resume={path}"], None)
+        else:
+            if path.exists():
+                shutil.rmtree(path)
+            status = train(job.words, path)
         gc.collect()  # the buffers of a run are large, and some hang in cycles
         if status >= 128:
             say(f"The sweep stopped. Go on with: {_go_on(sweep.path)}")
@@ -142,6 +146,16 @@ def make_runs(sweep: Sweep, train: Callable[[Sequence[str], Path | None], int], 
     if failed:
         say(f"Some of them failed. Try those again with: {_go_on(sweep.path)}")
     return failed
+
+
+def begun(path: Path) -> bool:
+    """True if a run can go on in a folder; False where a process ended before there was anything to go on from."""
+    return bool(numbered(path / CHECKPOINTS.folder))
+
+
+def run_words(path: Path, words: Sequence[str]) -> list[str]:
+    """The words after ``train.py`` that make a run of these words in a folder, or go on with it."""
+    return [f"resume={path}"] if begun(path) else [*words, f"run_dir={path}"]
 
 
 def expand(words: Sequence[str]) -> list[tuple[list[str], list[str]]]:

@@ -18,11 +18,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import get_rules
 from damas_rl.arena import play_match
 from damas_rl.elo import elo_difference
 from damas_rl.players import make_player
 from damas_rl.runs import read_run
+from damas_rl.sweep import run_words
 
 ROOT = Path(__file__).parents[1]
 QUIET = ("trainer.evaluate_minutes=1000000", "arena.final_games=2", "arena.ladder=[random]")
@@ -32,9 +34,8 @@ def train(run: Path, words: list[str]) -> None:
     """Makes a run, or goes on with it, unless it is finished."""
     if (run / "best").exists():
         return
-    fresh = [*words, *QUIET, f"run_dir={run}"]
-    command = [f"resume={run}"] if any((run / "checkpoints").glob("*")) else fresh
-    done = subprocess.run([sys.executable, str(ROOT / "train.py"), *command], check=False)
+    command = [sys.executable, str(ROOT / "train.py"), *run_words(run, [*words, *QUIET])]
+    done = subprocess.run(command, check=False)
     if done.returncode or not (run / "best").exists():
         raise SystemExit(f"{run} is not finished; give the command again to go on.")
 
@@ -43,7 +44,7 @@ def compare(run: Path, base: Path, games: int, simulations: int, seed: int) -> l
     """Pairs of games with 0, 1/2, 1, 3/2 and 2 points for a run against the base; kept in the run's folder."""
     kept = run / f"against-base-{games}-{simulations}.json"
     if not kept.exists():
-        rules = get_rules("cbd")
+        rules = get_rules(read_run(run).rules or DEFAULT_RULES)
         one, other = (make_player(f"mcts:net={path},sims={simulations}", rules, seed) for path in (run, base))
         kept.write_text(json.dumps(list(play_match(one, other, rules, games, seed=seed).score.pairs)))
     pairs: list[int] = json.loads(kept.read_text())

@@ -25,6 +25,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import IntervalSweep, Override
 
 from damas_rl.runs import read_run
+from damas_rl.sweep import run_words
 
 TRAIN = Path(__file__).parents[1] / "train.py"
 
@@ -49,8 +50,7 @@ def suggest(trial: optuna.Trial, override: Override) -> str:
 
 def train(run: Path, words: Sequence[str]) -> int:
     """Makes a run, or goes on with it; the exit status of train.py."""
-    begun = any((run / "checkpoints").glob("*.pt"))
-    command = [sys.executable, str(TRAIN), *([f"resume={run}"] if begun else [*words, f"run_dir={run}"])]
+    command = [sys.executable, str(TRAIN), *run_words(run, words)]
     # Ctrl-C reaches the training process too, which saves its work before it ends.
     before = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
