@@ -18,6 +18,7 @@ from damas_env.position import Positions
 from damas_env.rules import RuleSet, get_rules
 from damas_rl.cli.common import progress_bar
 from damas_rl.files import atomic_write
+from damas_rl.moves import move_of
 from damas_rl.search.alphabeta import AlphaBeta, Limits
 
 _AT_ONCE = 8
@@ -59,7 +60,7 @@ def spell(rules: RuleSet, way: np.ndarray) -> str:
     """The moves as text; squares have the same names whatever the numbering of a rule set is."""
     game, words = Game(rules), []
     for action in way.tolist():
-        move = next(move for move in game.legal_moves() if move.action == action)
+        move = move_of(game.positions, action)
         words.append(format_move(move, game.positions, "algebraic"))
         game.push(action)
     return " ".join(words)

@@ -132,6 +132,7 @@ def _seeds(seed: int | None, count: int) -> list[int]:
 
 
 def _bestmove(arguments: argparse.Namespace) -> None:
+    from damas_rl.moves import move_of
     from damas_rl.play.lines import signed, spell_line
     from damas_rl.players import make_player
 
@@ -143,7 +144,7 @@ def _bestmove(arguments: argparse.Namespace) -> None:
     started = time.perf_counter()
     choice = player.choose(game.positions)
     seconds = time.perf_counter() - started
-    move = next(move for move in game.legal_moves() if move.action == int(choice.actions[0]))
+    move = move_of(game.positions, int(choice.actions[0]))
     document: dict[str, Any] = {
         "move": format_move(move, game.positions, arguments.notation),
         "action": move.action,

@@ -19,6 +19,7 @@ from damas_env.termination import Outcome, Termination
 from damas_rl.analysis import look_at, review
 from damas_rl.console import Console
 from damas_rl.files import atomic_write, why
+from damas_rl.moves import move_of
 from damas_rl.play.languages import ENGLISH, PORTUGUESE, said_in
 from damas_rl.play.levels import ADVISER
 from damas_rl.play.lines import signed, spell_line
@@ -192,7 +193,7 @@ class TerminalGame:
             self.table.flag(time.time())
             if self.table.outcome():
                 break
-            move = next(move for move in self.game.legal_moves() if move.action == int(choice.actions[0]))
+            move = move_of(self.game.positions, int(choice.actions[0]))
             self._say(f"{SIDES[self.game.color]} plays [bold]{self._spell(move)}[/bold].")
             self.table.move(move.action, time.time())
             if self.table.thinker:
@@ -296,8 +297,7 @@ class TerminalGame:
             self._warn("The game is over, there is nothing to advise.")
             return
         choice = self._ask(self._players(ADVISER), "looking for a hint")
-        action = int(choice.actions[0])
-        move = next(move for move in self.game.legal_moves() if move.action == action)
+        move = move_of(self.game.positions, int(choice.actions[0]))
         self._say(f"Hint: [bold]{self._spell(move)}[/bold], value {signed(choice.values[0])} for you (-1 to 1).")
         if after := spell_line(self.game.positions, choice.pvs[0][:6], "algebraic")[1:]:
             self._say(f"Then {' '.join(after)}.")

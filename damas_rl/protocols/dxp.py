@@ -20,6 +20,7 @@ from damas_env.notation import Move, PdnGame, format_fen, one_line, result_of
 from damas_env.position import COLORS
 from damas_env.rules import RuleSet
 from damas_env.termination import Outcome, Termination
+from damas_rl.moves import move_of
 from damas_rl.players import Player
 from damas_rl.protocols.hub import HubError, find_move, format_position, parse_position
 
@@ -289,7 +290,7 @@ class _Clock:
             self._moves -= 1
             if self._moves == 0:
                 self._left, self._moves = 60.0 * self._terms.minutes, self._terms.moves
-        return next(move for move in game.legal_moves() if move.action == action), seconds
+        return move_of(game.positions, action), seconds
 
 
 def _next(link: Link, seconds: float) -> str:

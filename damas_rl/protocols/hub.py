@@ -17,6 +17,7 @@ from damas_env.notation.pdn import afresh
 from damas_env.position import COLORS, Positions
 from damas_env.presets import RULE_SETS
 from damas_env.rules import RuleSet
+from damas_rl.moves import move_of
 
 _VARIANTS: Final = {26: "brazilian", 25: "russian", 20: "normal"}
 """Names of games in use among programs that speak Hub, by their PDN numbers; "normal" is international draughts."""
@@ -125,7 +126,7 @@ def format_line_of_play(positions: Positions, actions: Iterable[int]) -> list[st
     """The moves of a continuation of a batch of one."""
     line, texts = positions.copy(), []
     for action in actions:
-        texts.append(format_move(next(move for move in legal_moves(line) if move.action == action)))
+        texts.append(format_move(move_of(line, action)))
         line.step(np.array([action]))
     return texts
 

@@ -13,6 +13,7 @@ from damas_env.notation import legal_moves
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
 from damas_rl.analysis import thrown_away
+from damas_rl.moves import move_of
 from damas_rl.play.languages import said_in
 from damas_rl.play.table import RequestError, Table
 from damas_rl.play.web.minds import Mind, Minds
@@ -112,7 +113,7 @@ def _line(positions: Positions, actions: list[int]) -> list[dict[str, Any]]:
     """The moves of a continuation, so that the page can play them."""
     line, views = positions.copy(), []
     for action in actions:
-        move = next(move for move in legal_moves(line) if move.action == action)
+        move = move_of(line, action)
         views.append(move_view(move, line))
         line.step(np.array([action]))
     return views

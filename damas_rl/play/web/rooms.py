@@ -11,6 +11,7 @@ from damas_env.notation import Move, format_move
 from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import get_rules
 from damas_rl.elo import expected_score
+from damas_rl.moves import move_of
 from damas_rl.play.clocks import TimeControl
 from damas_rl.play.levels import ADVISER
 from damas_rl.play.lines import spell_line
@@ -379,5 +380,4 @@ class Rooms:
 
 
 def _chosen(table: Table, choice: Choice) -> Move:
-    action = int(choice.actions[0])
-    return next(move for move in table.game.legal_moves() if move.action == action)
+    return move_of(table.game.positions, int(choice.actions[0]))
