@@ -3,11 +3,9 @@
 import dataclasses
 import os
 import re
-import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from damas_env.errors import shown
@@ -26,6 +24,7 @@ from damas_rl.openings import load_openings
 from damas_rl.progress import Progress, Status
 from damas_rl.report import resume_command
 from damas_rl.rundir import RunDirectory, RunError, default_path
+from damas_rl.signals import StopSignal
 from damas_rl.strict import ConfigError, build
 from damas_rl.trainer import Trainer
 from damas_rl.transfer import Source, read_source
@@ -52,37 +51,6 @@ _HELP, _MULTIRUN = {"-h", "--help"}, {"-m", "--multirun"}
 
 FIXED = ("seed", "rules", "network", "pretrain", "run_dir", "runs_dir", "name", "init_from")
 """Keys that a run that goes on cannot change."""
-
-
-class Stop:
-    """Turns the first SIGINT or SIGTERM into a wish to stop; a second one ends the process as usual.
-
-    A context manager; it listens inside the ``with`` block.
-
-    Attributes:
-        signal: number of the signal that came, None before.
-    """
-
-    def __init__(self) -> None:
-        self.signal: int | None = None
-        self._before: dict[int, Any] = {}
-
-    def __bool__(self) -> bool:
-        return self.signal is not None
-
-    def __enter__(self) -> "Stop":
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._receive)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _receive(self, number: int, frame: FrameType | None) -> None:
-        self.signal = number
-        for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, signal.SIG_DFL)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -201,7 +169,7 @@ def _train(arguments: Sequence[str], console: Console, path: Path | None = None)
             named = compose.folder("run_dir", config.run_dir) if config.run_dir else None
             path = named or default_path(runs, config.name, config.seed)
         run = RunDirectory.create(path, latest=path.absolute().parent == runs.absolute())
-    stop = Stop()
+    stop = StopSignal()
     try:
         with stop, Progress(Status(name=run.path.name), console) as progress:
             if content is None:

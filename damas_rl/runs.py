@@ -32,10 +32,15 @@ _DEEPEST = 3
 _LARGEST = 1 << 22
 """Bytes of a configuration or of notes; a larger file is something else."""
 
-_PATHS = ("run_dir", "runs_dir")
+PATHS = ("run_dir", "runs_dir")
 """Keys of a configuration that say where a run lies, not what it is."""
 
 State = Literal["running", "interrupted", "finished"]
+
+
+def short_revision(revision: str) -> str:
+    """A revision as people read it; the mark of source code that differs from it stays."""
+    return revision[:7] + "-dirty" * revision.endswith("-dirty")
 
 
 class NoRunError(ValueError):
@@ -203,7 +208,7 @@ class Run:
 
     def settings(self) -> dict[str, Any]:
         """The whole configuration by dotted keys, without the folders of the run."""
-        return {key: value for key, value in flatten(self.config) if key not in _PATHS}
+        return {key: value for key, value in flatten(self.config) if key not in PATHS}
 
     def _measured(self, key: str) -> list[float]:
         return [getattr(measurement, key) for measurement in self.measurements]

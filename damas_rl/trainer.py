@@ -31,8 +31,9 @@ from damas_rl.progress import Progress, Rung
 from damas_rl.records import Records, empty_records
 from damas_rl.replay import ReplayBuffer
 from damas_rl.report import best_network, ladder_table, pdn_game, resume_command, what_next
+from damas_rl.run_files import GAMES, NETWORKS
 from damas_rl.rundir import RunDirectory, RunError, describe_machine
-from damas_rl.runs import read_run
+from damas_rl.runs import PATHS, read_run
 from damas_rl.selfplay import FinishedGame, SelfPlay, SelfPlayBatch
 from damas_rl.speed import raw_evaluations_per_second
 from damas_rl.strict import build, flatten
@@ -306,7 +307,7 @@ class Trainer:
         )
         if any(match.games < games for match in matches):
             return False
-        name = f"net-{counts.iteration:07d}.pt"
+        name = NETWORKS.name(counts.iteration)
         write_checkpoint(folder.networks / name, {"kind": "network", **self._network_content()})
         rungs = {match.opponent: asdict(match) | {"score": match.score} for match in matches}
         seconds = sum(rung.pop("seconds") for rung in rungs.values())
@@ -334,7 +335,7 @@ class Trainer:
 
     def _show_settings(self) -> None:
         """In TensorBoard: what may differ between runs, and by which scores they are to be compared."""
-        settings = {key: value for key, value in flatten(asdict(self.config)) if key not in ("run_dir", "runs_dir")}
+        settings = {key: value for key, value in flatten(asdict(self.config)) if key not in PATHS}
         self.metrics.show_settings(settings, [f"ladder/{opponent}/score" for opponent in self.config.arena.ladder])
 
     def _show_network(self) -> None:
@@ -360,7 +361,7 @@ class Trainer:
         self.metrics.sync()
         if self.sample:  # before the checkpoint, after which nobody would miss them
             text = write_pdn(pdn_game(game, self.rules, self.config.name, counts.iteration) for game in self.sample)
-            atomic_write(folder.games / f"iteration-{counts.iteration:07d}.pdn", [text.encode()])
+            atomic_write(folder.games / GAMES.name(counts.iteration), [text.encode()])
             self.sample = []
         learner = self.learner.state_dict()
         self.learner.check_state_dict(learner)  # weights that are no numbers must not replace the last good state

@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -107,7 +108,7 @@ def test_a_stopped_measurement_does_not_count(copied, monkeypatch, capsys):
     def interrupted(*arguments, **options):
         calls.append(1)
         if len(calls) == 2:  # the first one is the warm-up
-            launch.signal.raise_signal(launch.signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
         return run_ladder(*arguments, **options)
 
     monkeypatch.setattr(trainer, "run_ladder", interrupted)

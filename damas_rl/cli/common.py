@@ -16,6 +16,7 @@ from damas_env.notation import Move
 from damas_env.presets import DEFAULT_RULES
 from damas_env.termination import Outcome
 from damas_rl.files import check_writable, why
+from damas_rl.signals import StopSignal
 
 _MOST_BYTES = 1 << 28
 
@@ -181,15 +182,5 @@ def colors() -> bool:
 @contextmanager
 def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
     """The first Ctrl-C asks for a stop, which the yielded function tells; a second one interrupts at once."""
-    asked = False
-
-    def handle(number: int, frame: object) -> None:
-        nonlocal asked
-        asked = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield lambda: asked
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with StopSignal((signal.SIGINT,), signal.default_int_handler) as stop:
+        yield lambda: bool(stop)

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from damas_rl.cli.common import add_json, print_json, show
-from damas_rl.runs import Measurement, Run, find_runs, read_runs
+from damas_rl.runs import Measurement, Run, find_runs, read_runs, short_revision
 
 
 def register(subparsers: Any) -> None:
@@ -46,7 +46,7 @@ def _runs(arguments: argparse.Namespace) -> None:
 def _about(run: Run) -> tuple[str, str]:
     """Where a run comes from, and how far it has come."""
     seed = "-" if run.seed is None else run.seed
-    revisions = ", ".join(revision[:7] + "-dirty" * revision.endswith("-dirty") for revision in run.revisions)
+    revisions = ", ".join(map(short_revision, run.revisions))
     return (
         f"{run.experiment or '-'}, seed {seed}, revision {revisions or '-'}",
         f"{run.state}: {run.minutes:.1f} minutes, {run.positions:,} plies, {run.games:,} games",

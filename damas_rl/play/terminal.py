@@ -241,9 +241,10 @@ class TerminalGame:
             for name, count in self.game.counters().items()
             if count["plies"]
         ]
-        if earlier := int(self.game.positions.repetitions[0]):
-            limit = f" of {self.game.rules.repetition}" if self.game.rules.repetition else ""
-            lines.append(f"occurrence {earlier + 1}{limit} of this position")
+        repeated = self.game.repetitions()
+        if repeated["count"] > 1:
+            limit = f" of {repeated['limit']}" if repeated["limit"] else ""
+            lines.append(f"occurrence {repeated['count']}{limit} of this position")
         return lines
 
     def _time_left(self, side: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from damas_rl.elo import expected_score
-from damas_rl.runs import Measurement, Result, Run
+from damas_rl.runs import Measurement, Result, Run, short_revision
 
 COSTS = {"minutes": "minutes of training", "positions": "plies of self-play", "games": "games of self-play"}
 """What a run has cost when it is measured: attribute of a measurement, and what people call it."""
@@ -154,7 +154,7 @@ def _label(number: int, values: dict[str, Any], runs: Sequence[Run]) -> str:
 def shown_value(key: str, value: Any) -> str:
     """A setting as it is typed; revisions are shortened."""
     if key == REVISION and isinstance(value, str):
-        return ", ".join(one[:7] + "-dirty" * one.endswith("-dirty") for one in value.split(", "))
+        return ", ".join(map(short_revision, value.split(", ")))
     if isinstance(value, list):
         return f"[{', '.join(map(str, value))}]"
     if value is None or value == "":
