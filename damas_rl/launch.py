@@ -14,6 +14,7 @@ from damas_env.presets import RULE_SETS
 from damas_env.rules import get_rules
 from damas_rl import compose, pretrain, sweep
 from damas_rl.checkpoint import CheckpointError, load_newest, numbered
+from damas_rl.closing import resume_command
 from damas_rl.cluster.source import check_ray
 from damas_rl.config import RunConfig
 from damas_rl.console import Console
@@ -22,7 +23,6 @@ from damas_rl.metrics import read_metrics
 from damas_rl.networks import choose_device
 from damas_rl.openings import load_openings
 from damas_rl.progress import Progress, Status
-from damas_rl.report import resume_command
 from damas_rl.rundir import RunDirectory, RunError, default_path
 from damas_rl.signals import StopSignal
 from damas_rl.strict import ConfigError, build

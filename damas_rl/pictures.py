@@ -23,7 +23,7 @@ _FAINTEST = 0.02
 _INK = np.array((30, 90, 220), dtype=np.float64)
 
 
-class Thought(NamedTuple):
+class Picture(NamedTuple):
     """A position, and what a network thinks of it.
 
     Attributes:
@@ -50,7 +50,7 @@ def sample_positions(rules: RuleSet) -> dict[str, Positions]:
     return sample
 
 
-def thoughts(rules: RuleSet, evaluator: Evaluate) -> list[Thought]:
+def thoughts(rules: RuleSet, evaluator: Evaluate) -> list[Picture]:
     """What a network, without any search, thinks of the sampled positions."""
     made = []
     for name, positions in sample_positions(rules).items():
@@ -66,7 +66,7 @@ def thoughts(rules: RuleSet, evaluator: Evaluate) -> list[Thought]:
             f"`{format_fen(positions.boards[0], int(positions.colors[0]), rules)}`  \n"
             f"value {values[0]:+.2f} for the side to move, {plies_left[0]:.0f} plies left  \n{likely}"
         )
-        made.append(Thought(name, policy_picture(positions, legal, chances), text))
+        made.append(Picture(name, policy_picture(positions, legal, chances), text))
     return made
 
 

@@ -181,7 +181,7 @@ def check_tensor(value: object, name: str, like: Tensor) -> Tensor:
 
 
 def check_ladder(saved: object) -> list[dict[str, Any]]:
-    """The measurements of a run, oldest first, as :mod:`damas_rl.report` reads them."""
+    """The measurements of a run, oldest first, as :mod:`damas_rl.closing` reads them."""
     if not isinstance(saved, Sequence) or isinstance(saved, str):
         raise SavedError(f"ladder is {shown(saved, 30)}, not a list of measurements.")
     for entry in saved:

@@ -28,8 +28,8 @@ from hydra.errors import HydraException
 from damas_env.errors import shown
 from damas_rl import compose
 from damas_rl.checkpoint import numbered
+from damas_rl.closing import program, resume_command
 from damas_rl.files import atomic_write, why
-from damas_rl.report import program, resume_command
 from damas_rl.run_files import CHECKPOINTS
 from damas_rl.rundir import RunError
 from damas_rl.runs import NoRunError, is_running, read_run

@@ -18,6 +18,7 @@ from damas_env.rules import get_rules
 from damas_rl import pretrain, saved
 from damas_rl.arena import run_ladder
 from damas_rl.checkpoint import network_content, rules_from, save_numbered, write_checkpoint
+from damas_rl.closing import best_network, ladder_table, pdn_game, resume_command, what_next
 from damas_rl.cluster.source import GameSource, game_source, same_kind
 from damas_rl.config import RunConfig
 from damas_rl.endgames import endgame_records, mistakes, sample_endgames
@@ -30,7 +31,6 @@ from damas_rl.players import MctsPlayer, make_player
 from damas_rl.progress import Progress, Rung
 from damas_rl.records import Records, empty_records
 from damas_rl.replay import ReplayBuffer
-from damas_rl.report import best_network, ladder_table, pdn_game, resume_command, what_next
 from damas_rl.run_files import GAMES, NETWORKS
 from damas_rl.rundir import RunDirectory, RunError, describe_machine
 from damas_rl.runs import PATHS, read_run

@@ -17,8 +17,8 @@ from playwright import sync_api as api
 from damas_rl.checkpoint import NETS
 from damas_rl.play.levels import Level
 from damas_rl.play.web.app import make_app
-from damas_rl.play.web.levels import Levels
 from damas_rl.play.web.store import Store
+from damas_rl.play.web.thinkers import Thinkers
 from damas_rl.play.web.training import TrainingRun
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -49,15 +49,15 @@ def make_run(folder):
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    levels = Levels()
-    levels.all = {
-        **levels.all,
+    thinkers = Thinkers()
+    thinkers.all = {
+        **thinkers.all,
         "full": Level("full", "alphabeta:depth=4"),
         "casual": Level("casual", "alphabeta:depth=1"),
     }
     folder = tmp_path_factory.mktemp("web")
     run = TrainingRun(make_run(folder / "tiny-run"))
-    app = make_app(Store(folder / "web.sqlite"), levels, run=run)
+    app = make_app(Store(folder / "web.sqlite"), thinkers, run=run)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", ws="websockets-sansio"))
     thread = threading.Thread(target=server.run)
     thread.start()

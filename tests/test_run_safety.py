@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from damas_env.rules import get_rules
-from damas_rl import launch, report, trainer
+from damas_rl import closing, launch, trainer
 from damas_rl.arena import ArenaConfig, play_match
 from damas_rl.checkpoint import CheckpointError, load_network, load_newest, numbered, write_checkpoint
 from damas_rl.elo import Sprt
@@ -269,12 +269,12 @@ def test_commands_can_be_typed_as_printed(tmp_path, monkeypatch):
     folder = tmp_path / "some place" / "bin"
     monkeypatch.setattr(sys, "executable", str(folder / "python"))
     monkeypatch.chdir(tmp_path)
-    assert shlex.split(report.program("damas")) == ["some place/bin/damas"]
-    words = shlex.split(report.resume_command(Path("runs/a b")))
+    assert shlex.split(closing.program("damas")) == ["some place/bin/damas"]
+    words = shlex.split(closing.resume_command(Path("runs/a b")))
     assert words[0] == "some place/bin/python" and words[2] == "resume=runs/a b"
     assert Path(words[1]).is_file() and words[1].endswith("train.py")
     monkeypatch.chdir(Path(words[1]).parent)
-    assert shlex.split(report.resume_command(Path("runs/a")))[1] == "train.py"
+    assert shlex.split(closing.resume_command(Path("runs/a")))[1] == "train.py"
 
 
 def test_a_sequential_test_looks_after_small_batches():

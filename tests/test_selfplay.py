@@ -14,8 +14,8 @@ from damas_env.observation import features
 from damas_env.position import Positions
 from damas_env.termination import Termination
 from damas_rl import records, selfplay
+from damas_rl.closing import pdn_game
 from damas_rl.records import Records
-from damas_rl.report import pdn_game
 from damas_rl.search.mcts import Search, SearchConfig, SearchResult
 from damas_rl.selfplay import FinishedGame, SelfPlay, SelfPlayBatch, SelfPlayConfig
 from search_cases import RULES, HashEvaluator

@@ -23,10 +23,10 @@ from damas_env.notation import read_pdn
 from damas_env.rules import get_rules
 from damas_rl import checkpoint, files, launch, trainer
 from damas_rl.checkpoint import load_network, load_newest, numbered
+from damas_rl.closing import best_network
 from damas_rl.metrics import MetricsLog, read_metrics
 from damas_rl.networks import Evaluator
 from damas_rl.progress import Progress, Rung, Status, duration, plain_line, sparkline
-from damas_rl.report import best_network
 from damas_rl.rundir import RunDirectory, RunError, default_path
 from test_checkpoint import same
 

@@ -25,10 +25,10 @@ from damas_env.position import Positions
 from damas_rl.cli import main
 from damas_rl.play.clocks import Clock, TimeControl
 from damas_rl.play.levels import LEVELS, make_level
-from damas_rl.play.web import levels, minds
+from damas_rl.play.web import minds, thinkers
 from damas_rl.play.web.app import make_app
-from damas_rl.play.web.levels import Levels
 from damas_rl.play.web.store import Store, StoreError
+from damas_rl.play.web.thinkers import Thinkers
 
 ORIGIN = "http://localhost"
 BOTH = {"W": "person", "B": "person"}
@@ -40,7 +40,7 @@ def quick_levels(monkeypatch):
     """The levels that take a second a move, and a table that is built first, do with less here."""
     quick = {"network": {"spec": "mcts:net=small,ms=50"}, "full": {"spec": "alphabeta:ms=50,eval=cbd"}}
     changed = tuple(replace(level, **quick.get(level.id, {})) for level in LEVELS)
-    monkeypatch.setattr(levels, "LEVELS", changed)
+    monkeypatch.setattr(thinkers, "LEVELS", changed)
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server(place):
-    with TestClient(make_app(Store(place), Levels()), base_url=ORIGIN, raise_server_exceptions=False) as client:
+    with TestClient(make_app(Store(place), Thinkers()), base_url=ORIGIN, raise_server_exceptions=False) as client:
         yield client
 
 
@@ -210,7 +210,7 @@ def test_nothing_without_a_key(server):
 
 def test_games_survive_a_restart(place):
     for number in range(3):
-        with TestClient(make_app(Store(place), Levels()), base_url=ORIGIN) as server:
+        with TestClient(make_app(Store(place), Thinkers()), base_url=ORIGIN) as server:
             if number == 0:
                 key = create(server, clock={"main": 300, "periods": 3, "period": 30}, position="W:W22,21:B10,9")
             before = state(server, key)
@@ -249,14 +249,14 @@ SLOW = {"full": "alphabeta:ms=60000,eval=cbd", "network": "mcts:net=small,ms=600
 @pytest.fixture
 def one_thread(monkeypatch, place):
     """A server with one thread for searches, on which two levels think for a minute."""
-    monkeypatch.setattr(levels, "AT_ONCE", 1)
-    slow = tuple(replace(level, spec=SLOW.get(level.id, level.spec)) for level in levels.LEVELS)
-    monkeypatch.setattr(levels, "LEVELS", slow)
+    monkeypatch.setattr(thinkers, "AT_ONCE", 1)
+    slow = tuple(replace(level, spec=SLOW.get(level.id, level.spec)) for level in thinkers.LEVELS)
+    monkeypatch.setattr(thinkers, "LEVELS", slow)
     monkeypatch.setattr(minds.NetworkMind, "steps", (100_000,))
     monkeypatch.setattr(minds.PlayerMind, "steps", (10**9,))
-    with TestClient(make_app(Store(place), Levels()), base_url=ORIGIN, raise_server_exceptions=False) as client:
+    with TestClient(make_app(Store(place), Thinkers()), base_url=ORIGIN, raise_server_exceptions=False) as client:
         for level in ("beginner", *SLOW):  # what is compiled or loaded at first is not part of the time
-            assert client.portal.call(stopped_at_once, client.app.state.rooms.levels, level)
+            assert client.portal.call(stopped_at_once, client.app.state.rooms.thinkers, level)
         yield client
 
 

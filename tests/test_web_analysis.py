@@ -15,8 +15,8 @@ from starlette.websockets import WebSocketDisconnect
 
 from damas_env.game import Game
 from damas_rl.play.web.app import make_app
-from damas_rl.play.web.levels import Levels
 from damas_rl.play.web.store import Store
+from damas_rl.play.web.thinkers import Thinkers
 from damas_rl.play.web.training import TrainingRun
 
 OWN = "mcts:net=small,sims=50"
@@ -25,9 +25,9 @@ BOTH = {"W": "person", "B": "person"}
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    levels = Levels([OWN])
-    levels.all["full"] = replace(levels.all["full"], spec="alphabeta:ms=50,eval=cbd")  # a table would be built first
-    app = make_app(Store(tmp_path_factory.mktemp("web") / "web.sqlite"), levels)
+    thinkers = Thinkers([OWN])
+    thinkers.all["full"] = replace(thinkers.all["full"], spec="alphabeta:ms=50,eval=cbd")  # without a table
+    app = make_app(Store(tmp_path_factory.mktemp("web") / "web.sqlite"), thinkers)
     with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
         yield client
 
@@ -52,7 +52,7 @@ def run_server(tmp_path_factory):
     (run / "metrics.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
     (run / "networks" / "net-0000020.pt").write_text("no network")
     (run / "checkpoints" / "ckpt-0000021.pt").symlink_to(folder / "secret.pdn")
-    app = make_app(Store(folder / "web.sqlite"), Levels(), run=TrainingRun(run))
+    app = make_app(Store(folder / "web.sqlite"), Thinkers(), run=TrainingRun(run))
     with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
         yield client
 

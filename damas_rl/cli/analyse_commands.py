@@ -76,7 +76,7 @@ def _player(arguments: argparse.Namespace, rules: RuleSet) -> "Player":
 
 def _position(arguments: argparse.Namespace) -> None:
     from damas_rl.analysis import look_at
-    from damas_rl.play.views import position_lines
+    from damas_rl.play.printed import position_lines
 
     game = Game(arguments.rules or DEFAULT_RULES, arguments.what)
     if outcome := game.outcome():
@@ -92,7 +92,7 @@ def _position(arguments: argparse.Namespace) -> None:
 
 def _games(arguments: argparse.Namespace) -> None:
     from damas_rl.analysis import review
-    from damas_rl.play.views import game_lines
+    from damas_rl.play.printed import game_lines
 
     output = output_path("--pdn", arguments.pdn) if arguments.pdn is not None else None
     rules = get_rules(arguments.rules) if arguments.rules is not None else None

@@ -48,21 +48,21 @@ def _web(arguments: argparse.Namespace) -> None:
         if error.name not in ("starlette", "uvicorn", "websockets"):
             raise
         raise CommandError("damas web needs Starlette and uvicorn: pip install 'damas-rl[web]'") from None
-    from damas_rl.play.web.levels import Levels
     from damas_rl.play.web.store import Store
+    from damas_rl.play.web.thinkers import Thinkers
     from damas_rl.play.web.training import TrainingRun
 
     if arguments.port > 65535:
         raise CommandError(f"--port {arguments.port}: choose 1 to 65535")
-    levels = Levels(arguments.player)
+    thinkers = Thinkers(arguments.player)
     try:
         run = TrainingRun(Path(arguments.training)) if arguments.training else None
     except NoRunError as error:
         raise CommandError(f"--run {arguments.training}: {error}") from None
     listener = _listen(arguments.host, arguments.port)
     store = Store(Path(arguments.games) if arguments.games else _default_file())
-    app = make_app(store, levels, _is_loopback(arguments.host), run)
-    threading.Thread(target=levels.warm_up, daemon=True).start()
+    app = make_app(store, thinkers, _is_loopback(arguments.host), run)
+    threading.Thread(target=thinkers.warm_up, daemon=True).start()
     name = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
     address = f"http://{'localhost' if name in ('0.0.0.0', '[::]') else name}:{arguments.port}/"
     print(f"damas web: {address} (Ctrl-C ends it)", flush=True)

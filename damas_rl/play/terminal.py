@@ -23,8 +23,8 @@ from damas_rl.moves import move_of
 from damas_rl.play.languages import ENGLISH, PORTUGUESE, said_in
 from damas_rl.play.levels import ADVISER
 from damas_rl.play.lines import signed, spell_line
+from damas_rl.play.printed import SIDES, game_lines, position_lines
 from damas_rl.play.table import DRAW_VALUE, OTHER, PERSON, RequestError, Table
-from damas_rl.play.views import SIDES, game_lines, position_lines
 from damas_rl.players import Choice, Player, strong_spec
 
 _ANALYST_MS = 500

@@ -22,12 +22,12 @@ from damas_env.presets import RULE_SETS
 from damas_rl.play.languages import PORTUGUESE, language_of, said_in
 from damas_rl.play.web.analysis import AnalysisSession, Analyst
 from damas_rl.play.web.guard import Guard, TooLargeError
-from damas_rl.play.web.levels import Levels
 from damas_rl.play.web.minds import Minds
 from damas_rl.play.web.requests import read_action, read_analysis, read_new_game, read_object, read_rules
 from damas_rl.play.web.rooms import OvertakenError, Room, Rooms
 from damas_rl.play.web.set_up import set_up
 from damas_rl.play.web.store import Store
+from damas_rl.play.web.thinkers import Thinkers
 from damas_rl.play.web.training import TrainingRun
 from damas_rl.rule_texts import explain
 
@@ -37,20 +37,20 @@ _MOST_WATCHERS = 64
 """Connections to one game."""
 
 
-def make_app(store: Store, levels: Levels, loopback: bool = True, run: TrainingRun | None = None) -> Starlette:
+def make_app(store: Store, thinkers: Thinkers, loopback: bool = True, run: TrainingRun | None = None) -> Starlette:
     """The application.
 
     Args:
         store: where games are kept; closed at the end.
-        levels: the opponents.
+        thinkers: the opponents.
         loopback: only this machine is served (see :class:`~damas_rl.play.web.guard.Guard`).
         run: whose games and networks can be looked at.
     """
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        app.state.rooms, app.state.training = Rooms(store, levels), run
-        app.state.analyst = Analyst(levels.pool, Minds(levels.all.values(), run))
+        app.state.rooms, app.state.training = Rooms(store, thinkers), run
+        app.state.analyst = Analyst(thinkers.pool, Minds(thinkers.all.values(), run))
         yield
         await app.state.rooms.close()
         store.close()
@@ -137,9 +137,9 @@ async def _setup(request: Request) -> Response:
     rooms: Rooms = request.app.state.rooms
     return JSONResponse(
         {
-            "levels": [level.id for level in rooms.levels.all.values()],
-            "specs": {level.id: level.spec for level in rooms.levels.all.values()},
-            "elos": {level.id: level.elo for level in rooms.levels.all.values()},
+            "levels": [level.id for level in rooms.thinkers.all.values()],
+            "specs": {level.id: level.spec for level in rooms.thinkers.all.values()},
+            "elos": {level.id: level.elo for level in rooms.thinkers.all.values()},
             "training": request.app.state.training is not None,
             "minds": request.app.state.analyst.minds.names,
             "rules": [{"name": rules.name, "title": rules.title, "size": rules.size} for rules in RULE_SETS.values()],
@@ -149,7 +149,7 @@ async def _setup(request: Request) -> Response:
 
 async def _create(request: Request) -> Response:
     rooms: Rooms = request.app.state.rooms
-    wanted = read_new_game(await _body(request), rooms.levels)
+    wanted = read_new_game(await _body(request), rooms.thinkers)
     return JSONResponse({"key": await rooms.create(wanted)}, 201)
 
 

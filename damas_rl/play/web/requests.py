@@ -7,7 +7,7 @@ from damas_env.errors import shown
 from damas_env.presets import DEFAULT_RULES, RULE_SETS
 from damas_env.rules import RuleSet
 from damas_rl.play.table import PERSON, RequestError
-from damas_rl.play.web.levels import Levels
+from damas_rl.play.web.thinkers import Thinkers
 
 _LONGEST_TEXT = 200_000
 
@@ -39,7 +39,7 @@ def read_rules(document: dict[str, Any]) -> RuleSet:
     return RULE_SETS[rules]
 
 
-def read_new_game(document: dict[str, Any], levels: Levels) -> dict[str, Any]:
+def read_new_game(document: dict[str, Any], thinkers: Thinkers) -> dict[str, Any]:
     """What ``Rooms.create`` needs.
 
     Raises:
@@ -54,8 +54,8 @@ def read_new_game(document: dict[str, Any], levels: Levels) -> dict[str, Any]:
     if not isinstance(seats, dict) or set(seats) != {"W", "B"}:
         raise RequestError('seats must be an object such as {"W": "person", "B": "club"}.')
     for seat in seats.values():
-        if not isinstance(seat, str) or (seat != PERSON and seat not in levels.all):
-            raise RequestError(f"seats: {shown(seat)} is none of {', '.join([PERSON, *levels.all])}.")
+        if not isinstance(seat, str) or (seat != PERSON and seat not in thinkers.all):
+            raise RequestError(f"seats: {shown(seat)} is none of {', '.join([PERSON, *thinkers.all])}.")
     remote = document.get("remote", False)
     if not isinstance(remote, bool):
         raise RequestError("remote must be true or false.")

@@ -16,8 +16,8 @@ from damas_rl.play.clocks import TimeControl
 from damas_rl.play.levels import ADVISER
 from damas_rl.play.lines import spell_line
 from damas_rl.play.table import DRAW_VALUE, OTHER, PERSON, RequestError, Table, new_table
-from damas_rl.play.web.levels import Levels
 from damas_rl.play.web.store import Store
+from damas_rl.play.web.thinkers import Thinkers
 from damas_rl.play.web.view import History, state_view
 from damas_rl.players import Choice
 
@@ -83,11 +83,11 @@ class Rooms:
 
     Args:
         store: where games are kept.
-        levels: the machines.
+        thinkers: the machines.
     """
 
-    def __init__(self, store: Store, levels: Levels) -> None:
-        self.levels = levels
+    def __init__(self, store: Store, thinkers: Thinkers) -> None:
+        self.thinkers = thinkers
         self._store = store
         self._rooms: dict[int, Room] = {}
         self._started = time.time()
@@ -109,7 +109,7 @@ class Rooms:
             raise RequestError("Only two persons can play in two browsers.")
         control = TimeControl(**wanted["clock"]) if wanted["clock"] else None
         for seat in set(seats.values()) - {PERSON}:
-            if reason := await asyncio.to_thread(self.levels.why_not, seat, get_rules(wanted["rules"])):
+            if reason := await asyncio.to_thread(self.thinkers.why_not, seat, get_rules(wanted["rules"])):
                 raise RequestError(reason)
         table = await asyncio.to_thread(new_table, wanted["rules"], seats, remote, control, wanted["position"])
         keys = self._add(table)
@@ -272,7 +272,7 @@ class Rooms:
         """
         turn, search = room.turn, room.searches.get(level)
         if search is None or search.done():
-            search = asyncio.ensure_future(self.levels.choose(level, room.table.game.positions.copy()))
+            search = asyncio.ensure_future(self.thinkers.choose(level, room.table.game.positions.copy()))
             room.searches[level] = search
         await asyncio.wait([search])
         if room.turn != turn or search.cancelled():
@@ -292,7 +292,7 @@ class Rooms:
 
     def _rate(self, table: Table) -> None:
         """Lets a game that has ended change the rating of the person, once, if it says something of it."""
-        level, score = self.levels.all.get(table.opponent or ""), table.score()
+        level, score = self.thinkers.all.get(table.opponent or ""), table.score()
         if not level or level.elo is None or score is None or table.aided or table.gain is not None:
             return
         if table.game.rules.name != DEFAULT_RULES:  # the levels were measured under these
@@ -376,7 +376,7 @@ class Rooms:
             if room.alarm:
                 room.alarm.cancel()
         await asyncio.gather(*ending, return_exceptions=True)
-        self.levels.close()
+        self.thinkers.close()
 
 
 def _chosen(table: Table, choice: Choice) -> Move:

@@ -1,4 +1,4 @@
-"""The levels of a server, and the threads on which they think."""
+"""The players behind the levels of a server, and the threads on which they think."""
 
 import asyncio
 import threading
@@ -18,7 +18,7 @@ AT_ONCE = 32
 """Searches that run together. They share the cores: where time is limited they answer in time, but see less."""
 
 
-class Levels:
+class Thinkers:
     """The levels of a server, and players for them.
 
     Players serve one search at a time; idle ones are kept with their memory. Further ones come from the first one of
