@@ -138,7 +138,7 @@ def draw(path: Path | None, found: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--network", default="small", help="name, checkpoint or run directory")
+    parser.add_argument("--network", default="base", help="name, checkpoint or run directory")
     parser.add_argument("--games", type=int, default=400, help="an even number")
     parser.add_argument("--simulations", type=int, default=200)
     parser.add_argument("--random-plies", type=int, default=8, help="of the openings")

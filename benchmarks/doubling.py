@@ -65,7 +65,7 @@ def draw(path: Path | None, network: str, rows: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--network", default="small", help="name, checkpoint or run directory")
+    parser.add_argument("--network", default="base", help="name, checkpoint or run directory")
     parser.add_argument("--games", type=int, default=200, help="of each step, an even number")
     parser.add_argument("--steps", type=int, nargs="+", default=STEPS, help="numbers of simulations, rising")
     parser.add_argument("--seed", type=int, default=1, help="of the openings")

@@ -17,6 +17,7 @@ import os
 import platform
 import subprocess
 import time
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -168,8 +169,10 @@ def _locks(descriptor: int) -> bool:
 
 
 def default_path(runs_dir: str | Path, name: str, seed: int) -> Path:
-    """``<runs_dir>/<date>-<name>-s<seed>``."""
-    return Path(runs_dir) / f"{time.strftime('%Y-%m-%d-%H%M%S')}-{name}-s{seed}"
+    """``<runs_dir>/<date>-<name>-s<seed>``, with a number behind it if another run was started in the same second."""
+    path = Path(runs_dir) / f"{time.strftime('%Y-%m-%d-%H%M%S')}-{name}-s{seed}"
+    others = (path.with_name(f"{path.name}-{number}") for number in count(2))
+    return next(free for free in chain([path], others) if not free.exists())
 
 
 def describe_machine() -> dict[str, Any]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from damas_env.rules import get_rules
-from damas_rl import closing, launch, trainer
+from damas_rl import closing, launch, rundir, trainer
 from damas_rl.arena import ArenaConfig, play_match
 from damas_rl.checkpoint import CheckpointError, load_network, load_newest, numbered, write_checkpoint
 from damas_rl.elo import Sprt
@@ -298,3 +298,13 @@ def test_refused_files_are_named_alike_for_reading_and_writing():
 def test_simulations_of_the_ladder_are_bounded():
     with pytest.raises(ValueError, match=r"arena\.simulations=65536"):
         ArenaConfig(simulations=1 << 16)
+
+
+def test_two_runs_of_one_second_have_folders_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(rundir.time, "strftime", lambda form: "2026-01-31-120000")
+    names = []
+    for _ in range(3):
+        path = rundir.default_path(tmp_path, "quick", 1)
+        path.mkdir()
+        names.append(path.name)
+    assert names == [f"2026-01-31-120000-quick-s1{behind}" for behind in ("", "-2", "-3")]

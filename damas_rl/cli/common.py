@@ -146,12 +146,13 @@ def print_json(document: Any) -> None:
 
 
 def show(*renderables: Any) -> None:
-    """Prints Rich renderables, with colours if the output is a terminal."""
+    """Prints Rich renderables, with colours if the output is a terminal; lines of text are left whole."""
     from damas_rl.console import Console
 
     console = Console(highlight=False)
     with console.capture() as capture:
-        console.print(*renderables, sep="\n")
+        for renderable in renderables:
+            console.print(renderable, soft_wrap=isinstance(renderable, str))
     print(capture.get(), end="")
 
 

@@ -43,7 +43,7 @@ LEVELS = (
     Level("amateur", "alphabeta:depth=2", slips=0.05, elo=1365),
     Level("club", "alphabeta:depth=4", elo=1725),
     Level("strong", "alphabeta:depth=7", elo=2095),
-    Level("network", "mcts:net=small,ms=1000", elsewhere=lambda rules: "mcts:net=small,ms=1000,transfer=true"),
+    Level("network", "mcts:net=base,ms=1000", elsewhere=lambda rules: "mcts:net=base,ms=1000,transfer=true"),
     Level("full", _strongest(get_rules(DEFAULT_RULES)), elsewhere=_strongest),
 )
 
