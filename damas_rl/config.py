@@ -77,7 +77,8 @@ class RunConfig:
 
     Attributes:
         name: names the run directory.
-        seed: of all random streams; equal seeds give equal runs, iteration by iteration, on one machine.
+        seed: of all random streams; equal seeds give equal runs, iteration by iteration, on one machine without
+            ``cluster=ray``.
         minutes: wall-clock budget of training, all resumed parts together; 0 = none.
         iterations: budget in iterations; 0 = none.
         runs_dir: folder in which run directories are made.

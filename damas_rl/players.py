@@ -61,14 +61,14 @@ MOST_SIMULATIONS = 1 << 14
 _LEAVES_IN_TIME = 4
 """Leaves of one tree that the network is asked about together where time is limited.
 
-Two or four are worth about 60 Elo more than one at equal time (docs/performance.md).
+Two or four are worth about 60 Elo more than one at equal time (docs/strength.md).
 """
 
 _MOST_IN_TIME, _MOST_IN_A_MS = 1 << 18, 100
 """Simulations where time is limited, in all and for each millisecond: 220 MB of trees for a thread at most.
 
-A millisecond has time for about 20 with a network that ships. Simulations that end in proven positions do not look at
-the clock; so many of them take a tenth of the time.
+A millisecond has time for about 14 with a network that ships (docs/performance.md). Simulations that end in proven
+positions do not look at the clock; so many of them take a tenth of the time.
 """
 
 

@@ -1,7 +1,8 @@
 """The training loop: self-play, replay, learning, measurement, checkpoints, over and over.
 
 One thread, one order of events, and every random number from a stream that is saved: for one seed, iteration n is the
-same in every run, interrupted or not. Only *when* a run measures, saves and ends depends on the clock.
+same in every run without ``cluster=ray``, interrupted or not. Only *when* a run measures, saves and ends depends on the
+clock.
 """
 
 import math

@@ -1,8 +1,9 @@
-"""Every block of code in the READMEs and in docs/ is run, with small numbers where the page has large ones.
+"""The blocks of code in the READMEs and in docs/ are run, with small numbers where the page has large ones.
 
 Commands run in this process, in the order of the page, in a folder that holds a trained run and a file of games. What
 ``train.py`` is told is checked as far as the first iteration. A block that cannot be run says so, with its reason, in
-the comment ``<!-- not run: REASON -->`` on the line above it; lines that are tried elsewhere are listed below.
+the comment ``<!-- not run: REASON -->`` on the line above it; lines that are tried elsewhere are listed below. Of
+commands of ``scripts/``, ``benchmarks/`` and ``examples/`` only the options are looked up in the script.
 """
 
 import glob
@@ -23,7 +24,7 @@ from damas_rl.cli.app import build_parser
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]  # README.pt-BR.md has the same blocks: test_readme
-BLOCK = re.compile(r"(?:^<!-- not run: (?P<reason>.*) -->\n)?^```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r"(?:^<!-- not run: (?P<reason>[^\n]*) -->\n)?^```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
 COMMAND = re.compile(r"^(\$ )?(damas |python |pip |\./)", re.MULTILINE)
 
 ELSEWHERE = {

@@ -214,6 +214,11 @@ def test_a_report_tells_what_a_run_was_and_how_to_repeat_it(runs, tmp_path, caps
     ):
         assert expected in told, expected
     assert "The words of the command were not recorded" not in told
+    assert "equal seeds give equal bits" in told
+    (run / "meta.json").write_text(json.dumps(parts | {"words": ["experiment=tiny", "cluster=ray"]}))
+    assert main(["report", str(run)]) == 0
+    told = words((run / "report.html").read_text())
+    assert "equal seeds do not give equal runs" in told and "equal bits" not in told
 
 
 def test_a_report_is_honest_about_what_is_missing(runs, tmp_path):

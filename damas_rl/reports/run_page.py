@@ -269,6 +269,7 @@ def _machine(run: Run) -> list[page.Html]:
 def _repeat(run: Run) -> list[page.Html]:
     """Commands that make the run again."""
     commands, checked_out = [], None
+    by_actors = run.setting("cluster.kind") == "ray"
     for part in run.parts:
         words, revision = part.get("words"), part.get("git_revision")
         if isinstance(revision, str) and revision not in ("unknown", checked_out):
@@ -276,6 +277,7 @@ def _repeat(run: Run) -> list[page.Html]:
             commands.append(f"git checkout {revision.removesuffix('-dirty')}")
         if isinstance(words, list):
             commands.append(shlex.join(["python", "train.py", *map(str, words)]))
+            by_actors |= "cluster=ray" in words  # the configuration is that of the last part
         else:
             commands.append(f"# the command is {UNKNOWN}; config.yaml in the run directory holds every key")
     told = [page.block("\n".join(commands))] if commands else []
@@ -283,12 +285,18 @@ def _repeat(run: Run) -> list[page.Html]:
         told.append(
             page.paragraph("The source differed from the commit, so the commit alone does not give this run again.")
         )
-    equal = (
-        "On one machine, with these versions and equal numbers of threads, equal seeds give equal bits, iteration by "
-        "iteration, on a CPU. Where minutes are the budget, the number of iterations depends on the speed of the "
-        "machine and on what else it does."
+    if by_actors:
+        equal = "Games of actors (cluster=ray) arrive in the order of the clock, so equal seeds do not give equal runs."
+    else:
+        equal = (
+            "On one machine, with these versions and equal numbers of threads, equal seeds give equal bits, iteration "
+            "by iteration, on a CPU."
+        )
+    budget = (
+        "Where minutes are the budget, the number of iterations depends on the speed of the machine and on what else "
+        "it does."
     )
-    return [*told, page.paragraph(equal)]
+    return [*told, page.paragraph(f"{equal} {budget}")]
 
 
 def _missing(run: Run) -> page.Html:
