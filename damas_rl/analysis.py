@@ -9,7 +9,7 @@ from damas_env.notation import PdnGame, legal_moves, parse_fen
 from damas_env.notation.pdn import afresh
 from damas_env.position import COLORS, THREADS, Positions
 from damas_rl.play.lines import signed, spell_line
-from damas_rl.players import MctsPlayer, Player
+from damas_rl.players import Choice, MctsPlayer, Player
 from damas_rl.tablebase import AT_ONCE, Tablebase, default_path, open_tablebase
 from damas_rl.tablebase.index import MOST_PIECES
 
@@ -130,7 +130,7 @@ def look_at(positions: Positions, player: Player, notation: str = "numeric") -> 
         priors = result.priors[0].tolist()
         order = sorted(range(len(legal)), key=lambda number: (lines[number] is not line, -visits[number]))
     else:
-        values, lines, nodes = _judge_moves(children, player)
+        values, lines, nodes = judge_moves(children, player.choose)
         lines = [[move.action, *line] for move, line in zip(legal, lines, strict=True)]
         order = sorted(range(len(legal)), key=lambda number: -values[number])
         value, line = values[order[0]], lines[order[0]]
@@ -150,18 +150,30 @@ def look_at(positions: Positions, player: Player, notation: str = "numeric") -> 
     return PositionView(value + 0.0, nodes, spell_line(positions, line, notation), views, _verdict(table, positions))
 
 
-def _judge_moves(children: Positions, player: Player) -> tuple[list[float], list[list[int]], int]:
-    """Values of the moves that have led to some positions, how the games would go on, and positions looked at."""
+def judge_moves(
+    children: Positions, choose: Callable[[Positions], Choice], stop: Callable[[], bool] | None = None
+) -> tuple[list[float], list[list[int]], int]:
+    """Values of the moves that have led to some positions, how the games would go on, and positions looked at.
+
+    Args:
+        children: the positions.
+        choose: how a player replies there.
+        stop: asked between searches, of few positions then; True leaves the other moves without a judgement.
+    """
     values = -children.rewards().astype(np.float64)
     lines: list[list[int]] = [[] for _ in range(len(children))]
-    going_on = np.flatnonzero(children.terminations == 0)
-    if not len(going_on):
-        return values.tolist(), lines, 0
-    replies = player.choose(children.take(going_on))
-    values[going_on] = -replies.values
-    for number, line, action in zip(going_on, replies.pvs, replies.actions, strict=True):
-        lines[number] = line or [int(action)]
-    return values.tolist(), lines, int(replies.nodes.sum())
+    going_on, nodes = np.flatnonzero(children.terminations == 0), 0
+    at_once = THREADS if stop else len(children)
+    for start in range(0, len(going_on), at_once):
+        rows = going_on[start : start + at_once]
+        replies = choose(children.take(rows))
+        nodes += int(replies.nodes.sum())
+        values[rows] = -replies.values
+        for row, line, action in zip(rows, replies.pvs, replies.actions, strict=True):
+            lines[row] = line or [int(action)]
+        if stop and stop():
+            break
+    return values.tolist(), lines, nodes
 
 
 def _table_for(positions: Positions) -> Tablebase | None:
@@ -221,12 +233,12 @@ def review(
     walk, texts = _positions_of(game), notation or rules.notation
     # Few at a time, so that a stop is soon heard; each thread has work to do.
     values = np.zeros(len(walk))
-    lines: list[list[str]] = [[] for _ in walk]
+    lines: list[list[int]] = [[] for _ in walk]
     for start in range(0, len(walk), THREADS):
         if stop and stop():
             break
         part = range(start, min(start + THREADS, len(walk)))
-        _judge(walk, part, player, values, lines, texts)
+        _judge(walk, part, player, values, lines)
         for ply in range(max(start - 1, 0), part[-1]):
             before, after = float(values[ply]), -float(values[ply + 1])
             view.plies.append(_ply_view(walk[ply], game, ply, before, after, lines[ply], texts))
@@ -248,9 +260,7 @@ def _positions_of(game: PdnGame) -> list[Positions]:
     return [*walk, positions]
 
 
-def _judge(
-    walk: list[Positions], part: range, player: Player, values: np.ndarray, lines: list[list[str]], notation: str
-) -> None:
+def _judge(walk: list[Positions], part: range, player: Player, values: np.ndarray, lines: list[list[int]]) -> None:
     """Values and lines of some positions of a game; one that is over has its result."""
     open_ones = [number for number in part if not walk[number].terminations[0]]
     for number in part:
@@ -260,7 +270,7 @@ def _judge(
     choice = player.choose(_joined([walk[number] for number in open_ones]))
     for row, number in enumerate(open_ones):
         values[number] = choice.values[row]
-        lines[number] = spell_line(walk[number], choice.pvs[row] or [int(choice.actions[row])], notation)
+        lines[number] = choice.pvs[row] or [int(choice.actions[row])]
 
 
 def _joined(parts: list[Positions]) -> Positions:
@@ -271,12 +281,18 @@ def _joined(parts: list[Positions]) -> Positions:
 
 
 def _ply_view(
-    positions: Positions, game: PdnGame, ply: int, before: float, after: float, best: list[str], notation: str
+    positions: Positions, game: PdnGame, ply: int, before: float, after: float, best: list[int], notation: str
 ) -> PlyView:
-    pdn = spell_line(positions, [game.moves[ply].action], notation)[0]
-    lost = thrown_away(before, after) if positions.counts[0] > 1 and pdn != best[0] else None
+    played = game.moves[ply].action
+    pdn, line = spell_line(positions, [played], notation)[0], spell_line(positions, best, notation)
+    lost = lost_by(positions, played, best[0], before, after)
     color = COLORS[int(positions.colors[0])]
-    return PlyView(ply + 1, color, pdn, before + 0.0, after + 0.0, best, lost)
+    return PlyView(ply + 1, color, pdn, before + 0.0, after + 0.0, line, lost)
+
+
+def lost_by(positions: Positions, played: int, best: int, before: float, after: float) -> str | None:
+    """The result that the move ``played`` throws away, where another one was ``best``; forced moves throw none away."""
+    return thrown_away(before, after) if positions.counts[0] > 1 and played != best else None
 
 
 def thrown_away(before: float, after: float) -> str | None:

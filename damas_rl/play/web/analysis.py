@@ -12,7 +12,7 @@ import numpy as np
 from damas_env.notation import legal_moves
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
-from damas_rl.analysis import thrown_away
+from damas_rl.analysis import lost_by
 from damas_rl.moves import move_of
 from damas_rl.play.languages import said_in
 from damas_rl.play.table import RequestError, Table
@@ -202,9 +202,9 @@ class AnalysisSession:
         for ply, positions in enumerate(game):
             value, line = await self._value(mind, positions)
             point: dict[str, Any] = {"ply": ply, "value": value, "lost": None}
-            if ply and better and better["action"] != played[ply - 1] and game[ply - 1].counts[0] > 1:
+            if ply and better:
                 sign = 1 if game[ply - 1].colors[0] == 0 else -1
-                point["lost"] = thrown_away(sign * before, sign * value)
+                point["lost"] = lost_by(game[ply - 1], played[ply - 1], better["action"], sign * before, sign * value)
                 point["better"] = {"numeric": better["numeric"], "algebraic": better["algebraic"]}
             await self._send({"point": point})
             before, better = value, line[0] if line else None

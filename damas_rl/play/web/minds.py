@@ -4,14 +4,16 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from damas_env.position import THREADS, Positions
+from damas_env.position import Positions
 from damas_env.rules import RuleSet
+from damas_rl.analysis import judge_moves
 from damas_rl.play.levels import LEVELS, Level, make_level
 from damas_rl.play.table import RequestError
 from damas_rl.play.web.stop import Stop
@@ -196,26 +198,15 @@ class PlayerMind:
         actions = positions.actions[0, :count].copy()
         children = positions.take(np.zeros(count, dtype=int))
         children.step(actions)
-        values = -children.rewards().astype(np.float64)
-        lines: list[list[int]] = [[] for _ in range(count)]
-        going_on, looked_at = np.flatnonzero(children.terminations == 0), 0
-        for start in range(0, len(going_on), THREADS):
-            rows = going_on[start : start + THREADS]
-            replies = stop.choice(player, children.take(rows))
-            looked_at += int(replies.nodes.sum())
-            values[rows] = -replies.values
-            for row, line in zip(rows.tolist(), replies.pvs, strict=True):
-                lines[row] = line
-            if stop.asked:
-                break
-        best = int(values.argmax())
+        values, lines, nodes = judge_moves(children, partial(stop.choice, player), lambda: stop.asked)
+        best = int(np.argmax(values))
         return Thought(
-            work=looked_at,
-            value=float(values[best]),
+            work=nodes,
+            value=values[best],
             draw=None,
-            proven=abs(float(values[best])) == 1.0,
+            proven=abs(values[best]) == 1.0,
             actions=actions.tolist(),
-            values=values.tolist(),
+            values=values,
             visits=None,
             priors=None,
             line=[int(actions[best]), *lines[best]],
