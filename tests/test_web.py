@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 import itertools
 import json
+import os
 import random
 import socket
+import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -181,7 +183,8 @@ def test_two_browsers(server):
     black = state(server, white)["invite"]
     assert black != white
     assert state(server, black)["role"] == "B"
-    assert state(server, black)["invite"] == white
+    assert state(server, black)["invite"] is None  # it would give the guest the other side as well
+    assert state(server, white)["invite"] is None
     legal = state(server, white)["legal"]
     assert "no hints" in act(server, white, "hint", 400)["error"]
     assert "Only machines" in act(server, white, "pause", 400)["error"]
@@ -217,6 +220,40 @@ def test_games_survive_a_restart(place):
             assert before["ply"] == number
             play(server, key, before["legal"][0]["numeric"])
     assert place.stat().st_mode & 0o077 == 0
+
+
+def test_a_full_disk_stops_no_game(place):
+    store = Store(place)
+    with TestClient(make_app(store, Thinkers()), base_url=ORIGIN) as server:
+        key = create(server, seats={"W": "person", "B": "beginner"})
+        store._connection.execute("PRAGMA query_only = ON")  # any write fails
+        for ply in (2, 4):
+            play(server, key, state(server, key)["legal"][0]["numeric"])
+            now = until(server, key, lambda now, ply=ply: now["ply"] == ply)
+        act(server, key, "resign")
+        store._connection.execute("PRAGMA query_only = OFF")
+    with TestClient(make_app(Store(place), Thinkers()), base_url=ORIGIN) as server:
+        assert state(server, key)["moves"] == now["moves"]
+        assert state(server, key)["outcome"]["termination"] == "RESIGNATION"
+
+
+@pytest.mark.parametrize("schema", ["CREATE TABLE notes (text)", "CREATE TABLE games (number, title)"])
+def test_a_database_of_something_else_is_left_as_it_is(place, schema):
+    with contextlib.closing(sqlite3.connect(place)) as other:
+        other.execute(schema)
+    before = place.read_bytes()
+    with pytest.raises(StoreError, match="something else"):
+        Store(place)
+    assert place.read_bytes() == before
+    assert [path.name for path in place.parent.iterdir()] == [place.name]
+
+
+def test_games_are_kept_in_files_alone(tmp_path):
+    with pytest.raises(StoreError, match="is a directory"):
+        Store(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StoreError, match="not a regular file"):
+        Store(tmp_path / "pipe")
 
 
 def test_only_games_without_help_change_the_rating(server):
@@ -327,7 +364,7 @@ def test_an_analysis_that_is_not_wanted_any_more_ends(one_thread, mind, end):
 
 def test_two_servers_do_not_share_a_file(place):
     store = Store(place)
-    with pytest.raises(StoreError, match="locked"):
+    with pytest.raises(StoreError, match="another damas web"):
         Store(place)
     store.close()
     Store(place).close()
@@ -597,7 +634,11 @@ def test_the_command_refuses_what_cannot_be(capsys, place):
             (["--port", "70000"], "choose 1 to 65535"),
             (["--player", "foo"], "Unknown player"),
             (["--run", str(place.parent)], "no metrics"),
-            (["--port", "1", "--games", str(place), "--host", "no such host"], "cannot be listened on"),
+            (["--port", "1", "--games", str(place), "--host", "no-such-host.invalid"], "cannot be listened on"),
+            *(
+                (["--games", str(place), "--host", host], "neither an address")
+                for host in ("", "\u00e9..x", "a b", "*")
+            ),
         ):
             assert main(["web", "--no-browser", *arguments]) == 2
             error = capsys.readouterr().err

@@ -3,12 +3,14 @@
 import argparse
 import ipaddress
 import os
+import re
 import socket
 import threading
 import webbrowser
 from pathlib import Path
 from typing import Any
 
+from damas_env.errors import shown
 from damas_rl.cli.common import CommandError, whole_number
 from damas_rl.files import why
 from damas_rl.runs import NoRunError
@@ -61,7 +63,7 @@ def _web(arguments: argparse.Namespace) -> None:
         raise CommandError(f"--run {arguments.training}: {error}") from None
     listener = _listen(arguments.host, arguments.port)
     store = Store(Path(arguments.games) if arguments.games else _default_file())
-    app = make_app(store, thinkers, _is_loopback(arguments.host), run)
+    app = make_app(store, thinkers, _is_loopback(listener), run)
     threading.Thread(target=thinkers.warm_up, daemon=True).start()
     name = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
     address = f"http://{'localhost' if name in ('0.0.0.0', '[::]') else name}:{arguments.port}/"
@@ -78,17 +80,16 @@ def _web(arguments: argparse.Namespace) -> None:
 
 
 def _listen(host: str, port: int) -> socket.socket:
+    if not re.fullmatch(r"[A-Za-z0-9._:%-]+", host):  # an empty one would open every address of the machine
+        raise CommandError(f"--host {shown(host)} is neither an address such as 127.0.0.1 nor the name of a machine")
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         raise CommandError(f"{host}:{port} cannot be listened on: {why(error)}; choose another --port") from None
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+def _is_loopback(listener: socket.socket) -> bool:
+    return ipaddress.ip_address(listener.getsockname()[0]).is_loopback
 
 
 def _default_file() -> Path:

@@ -31,6 +31,7 @@ class Table:
         game: position and moves.
         seats: who plays each side: ``PERSON`` or the id of a level.
         remote: the two persons sit at different browsers.
+        invited: the side that the other one may still give the key of, None once its player has come.
         clock: None = no time limit.
         ended: an end that the rules do not see: resignation, agreement, time.
         offer: a draw or an undo that waits for the other side: ``{"kind": "draw", "by": "W"}``.
@@ -53,6 +54,7 @@ class Table:
     successor: int | None = None
     aided: bool = False
     gain: float | None = None
+    invited: str | None = None
     created: float = field(default_factory=time.time)
 
     def outcome(self) -> Outcome | None:
@@ -204,6 +206,7 @@ class Table:
             "successor": self.successor,
             "aided": self.aided,
             "gain": self.gain,
+            "invited": self.invited,
             "created": self.created,
         }
 
@@ -226,6 +229,7 @@ class Table:
             record["successor"],
             record["aided"],
             record["gain"],
+            record.get("invited"),  # games of older versions do not say
             record["created"],
         )
 

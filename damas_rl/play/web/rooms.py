@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import secrets
+import sqlite3
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -50,6 +51,7 @@ class Room:
         searches: the latest search of each level in this position.
         task: the machine's move, from search to board.
         alarm: falls with the flag.
+        unsaved: the store could not keep its last change.
     """
 
     def __init__(self, number: int, table: Table) -> None:
@@ -59,6 +61,7 @@ class Room:
         self.searches: dict[str, asyncio.Task[Choice]] = {}
         self.task: asyncio.Task[None] | None = None
         self.alarm: asyncio.TimerHandle | None = None
+        self.unsaved = False
 
     def position(self, ply: int) -> Any:
         """The position after so many plies, a batch of one."""
@@ -68,7 +71,8 @@ class Room:
     @property
     def busy(self) -> bool:
         """True if something will happen here by itself, or somebody waits."""
-        return bool(self.watchers or self.task or self.alarm or not all(map(asyncio.Task.done, self.searches.values())))
+        searching = not all(map(asyncio.Task.done, self.searches.values()))
+        return bool(self.watchers or self.task or self.alarm or self.unsaved or searching)
 
     def stop(self) -> None:
         """Ends every search and the machine's move."""
@@ -112,6 +116,8 @@ class Rooms:
             if reason := await asyncio.to_thread(self.thinkers.why_not, seat, get_rules(wanted["rules"])):
                 raise RequestError(reason)
         table = await asyncio.to_thread(new_table, wanted["rules"], seats, remote, control, wanted["position"])
+        if remote:
+            table.invited = OTHER[wanted["color"]]
         keys = self._add(table)
         return keys[wanted["color"] if remote else "all"]
 
@@ -144,7 +150,12 @@ class Rooms:
             self._rooms[number] = room = Room(number, Table.restore(record, self._started))
             self._make_space()
             self._go_on(room)
-        return self._rooms[number], role
+        room = self._rooms[number]
+        if role == room.table.invited:
+            room.table.invited = None
+            self._save(room)
+            self._tell(room)
+        return room, role
 
     def view(self, room: Room, role: str) -> dict[str, Any]:
         """The state of a game for one role."""
@@ -152,8 +163,8 @@ class Rooms:
         room.table.flag(now)
         state = state_view(room.table, room.history, now)
         state["role"] = role
-        keys = self._store.keys(room.number)
-        state["invite"] = keys.get(OTHER.get(role, ""))
+        invited = room.table.invited
+        state["invite"] = self._store.keys(room.number)[invited] if invited and role == OTHER[invited] else None
         value, games = self._store.rating()
         gain = room.table.gain
         state["rating"] = {"value": round(value), "games": games, "gain": None if gain is None else round(gain)}
@@ -227,7 +238,7 @@ class Rooms:
         if table.seats[table.game.color] != PERSON or role not in ("all", table.game.color):
             raise RequestError("It is not your turn.")
         table.aided = True
-        self._store.save(room.number, table.record())
+        self._save(room)
         positions = table.game.positions.copy()
         choice = await self._choose(room, ADVISER)
         move = _chosen(table, choice)
@@ -298,17 +309,31 @@ class Rooms:
         if table.game.rules.name != DEFAULT_RULES:  # the levels were measured under these
             return
         value, games = self._store.rating()
-        table.gain = _STEP * (score - expected_score(value - level.elo))
-        self._store.keep_rating(value + table.gain, games + 1)
+        gain = _STEP * (score - expected_score(value - level.elo))
+        try:
+            self._store.keep_rating(value + gain, games + 1)
+        except sqlite3.Error as error:
+            _log.warning("The rating cannot be kept: %s", error)
+        else:
+            table.gain = gain
 
     def _changed(self, room: Room) -> None:
         """After a change: keeps it, tells everybody, and lets the machine think anew."""
         self._rate(room.table)
         room.turn += 1
         room.stop()
-        self._store.save(room.number, room.table.record())
+        self._save(room)
         self._tell(room)
         self._go_on(room)
+
+    def _save(self, room: Room) -> None:
+        """Keeps a game; where that fails, on a full disk say, it goes on in memory and is kept with its next change."""
+        try:
+            self._store.save(room.number, room.table.record())
+            room.unsaved = False
+        except sqlite3.Error as error:
+            _log.warning("Game %d cannot be kept: %s", room.number, error)
+            room.unsaved = True
 
     def _tell(self, room: Room) -> None:
         for news, role in list(room.watchers.items()):
@@ -369,12 +394,14 @@ class Rooms:
         return table.pdn(names)
 
     async def close(self) -> None:
-        """Ends searches and alarms; games are in the store already."""
+        """Ends searches and alarms; games are in the store already, unless it could not keep them."""
         ending = [search for room in self._rooms.values() for search in room.searches.values()]
         for room in self._rooms.values():
             room.stop()
             if room.alarm:
                 room.alarm.cancel()
+            if room.unsaved:
+                self._save(room)
         await asyncio.gather(*ending, return_exceptions=True)
         self.thinkers.close()
 

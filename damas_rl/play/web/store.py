@@ -8,6 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from damas_rl.files import why
+
 MOST_GAMES = 5000
 """The games that were touched last are kept."""
 
@@ -37,6 +39,10 @@ class Store:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            if not path.is_file():
+                raise StoreError(f"The games cannot be kept in {path}: it is not a regular file.")
+            if _foreign(path):
+                raise StoreError(f"The games cannot be kept in {path}: it is a database of something else.")
             self._connection = sqlite3.connect(path, timeout=1.0, check_same_thread=False)
             self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")  # a second server would not see our changes
             self._connection.execute("PRAGMA foreign_keys = ON")
@@ -44,8 +50,12 @@ class Store:
             # Safe when the program ends in any way; only a power failure may take back the last moves.
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.executescript(_SCHEMA)
-        except (OSError, sqlite3.Error) as error:
-            raise StoreError(f"The games cannot be kept in {path}: {error}.") from None
+        except OSError as error:
+            raise StoreError(f"The games cannot be kept in {path}: {why(error)}.") from None
+        except sqlite3.Error as error:
+            taken = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            cause = "another damas web, or another program, has it open" if taken else error
+            raise StoreError(f"The games cannot be kept in {path}: {cause}.") from None
 
     def add(self, record: dict[str, Any], keys: dict[str, str]) -> int:
         """Keeps a new game with its keys (``{key: role}``) and returns its number; very old games are dropped."""
@@ -102,3 +112,20 @@ class Store:
     def close(self) -> None:
         """Closes the file."""
         self._connection.close()
+
+
+def _foreign(path: Path) -> bool:
+    """True if a file holds tables that are not ours; nothing is written."""
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1.0)) as connection:
+        found = _columns(connection)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(_SCHEMA)
+        return bool(found) and found != _columns(connection)
+
+
+def _columns(connection: sqlite3.Connection) -> set[tuple[str, str]]:
+    """(table, column) of a database."""
+    rows = connection.execute(
+        "SELECT parts.name, columns.name FROM sqlite_master AS parts, pragma_table_info(parts.name) AS columns"
+    )
+    return set(rows.fetchall())
