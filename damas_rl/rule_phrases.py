@@ -31,12 +31,12 @@ PHRASES: dict[str, tuple[str | tuple[str, ...], str | tuple[str, ...]]] = {
         "A pedra anda uma casa na diagonal, sempre para a frente.",
     ),
     "man_captures_back": (
-        "It captures forward and backward, jumping over a piece next to it to the empty square behind.",
-        "Ela toma para a frente e para trás, saltando a peça vizinha e parando na casa vazia logo depois.",
+        "It captures forward and backward, jumping over an enemy piece next to it to the empty square behind.",
+        "Ela toma para a frente e para trás, saltando a peça adversária vizinha e parando na casa vazia logo depois.",
     ),
     "man_captures_forward": (
-        "It captures forward only, jumping over a piece next to it to the empty square behind.",
-        "Ela toma só para a frente, saltando a peça vizinha e parando na casa vazia logo depois.",
+        "It captures forward only, jumping over an enemy piece next to it to the empty square behind.",
+        "Ela toma só para a frente, saltando a peça adversária vizinha e parando na casa vazia logo depois.",
     ),
     "man_spares_kings": ("A man cannot capture a king.", "A pedra não pode tomar damas."),
     "king_flies": (

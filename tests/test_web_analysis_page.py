@@ -137,6 +137,8 @@ def test_somebody_who_does_not_know_the_rules_is_told(visit):
     says(page, "#advice", "A peça em b2 não pode jogar agora")
     tap(page, 22, 14)
     says(page, "#advice", "A peça em c3 pode ir para b4, d4.")
+    tap(page, 18)
+    says(page, "#moves", "c3-d4")
     page.get_by_role("button", name="Como jogar").click()
     says(page, "#dialog", "Lei da maioria")
 

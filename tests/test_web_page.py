@@ -131,11 +131,17 @@ def test_two_browsers_by_a_link(visit, address):
     black = visit(seats=BOTH)
     black.goto(link)
     says(black, "#near .name", "You Black")
+    api.expect(black.locator("#invite")).to_be_hidden()
     tap(white, 22, 18)
     says(black, "#status", "Your turn (Black)")
+    white.get_by_role("button", name="Undo").click()
+    black.locator("#decline").click()
+    says(white, "#alert", "does not want to take the move back")
     black.get_by_role("button", name="Offer draw").click()
     white.locator("#accept").click()
     says(black, "#status", "Draw: by agreement.")
+    white.get_by_role("button", name="Rematch").click()
+    says(black, "#offer", "A rematch is waiting")
 
 
 def test_analysis(visit):
@@ -156,10 +162,13 @@ def test_analysis(visit):
 def test_the_graph_marks_what_was_thrown_away(visit):
     page = visit(seats=BOTH, position='[FEN "W:WK29:B10"]\n1. a1-e5 d6xf4 *')
     page.get_by_role("button", name="Analyse").click()
+    says(page, "#evaluation", "The game ends here")
     page.locator("#review").click()
+    page.locator("#first").click()  # to look around does not end the graph
     api.expect(page.locator("#graph .wrong")).to_have_count(1, timeout=PATIENCE)
     says(page, "#graph", "1 move threw a result away")
     says(page, "#moves", "?")
+    says(page, "#evaluation", "White wins ")
 
 
 def test_a_game_is_saved(visit):

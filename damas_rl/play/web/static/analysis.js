@@ -1,10 +1,9 @@
 // The analysis panel: who stands better, the best moves as table and arrows, and the line that is expected.
 
 import {byId, el, radios} from "./elements.js";
-import {mindName, t} from "./texts.js";
+import {mindName, signed, t} from "./texts.js";
 
 const KEPT = "damas.arrows";
-const signed = value => `${value >= 0 ? "+" : "−"}${Math.abs(value).toFixed(2)}`;
 const percent = value => `${Math.round(100 * value)} %`;
 const arrowsKind = () => localStorage.getItem(KEPT) ?? "visits";
 
@@ -21,11 +20,11 @@ export function showMinds(minds, networks, chosen) {
   place.value = chosen;
 }
 
-/** Shows what a search has found; values are White's. onLine(count) shows the expected line up to there. */
-export function showAnalysis(found, notation, board, onLine) {
+/** Shows what a search has found; values are White's. onLine(count) shows the expected line up to there. `instead` says why there is no search. */
+export function showAnalysis(found, notation, board, onLine, instead = "") {
   if (!found || found.error) {
-    const text = el("p", {className: found ? "problem" : "about"}, found?.error ?? "…");
-    if (!found) setTimeout(() => { text.textContent = t.preparing; }, 4000);
+    const text = el("p", {className: found ? "problem" : "about"}, found?.error ?? (instead || "…"));
+    if (!found && !instead) setTimeout(() => { text.textContent = t.preparing; }, 4000);
     byId("evaluation").replaceChildren(text);
     byId("candidates").replaceChildren();
     board.arrows([]);

@@ -245,9 +245,8 @@ export class Board {
         return;
       }
     }
-    const own = this.movable(number);
-    if (!own && number !== this.selected) this.onRefused(number, this.selected);
-    this.select(own && number !== this.selected ? number : null);
+    if (this.movable(number)) this.select(number === this.selected ? null : number);
+    else this.onRefused(number, this.selected); // the piece stays chosen: what is said tells where it can go
   }
 
   select(number) {

@@ -29,6 +29,7 @@ export function askForGame(setup, position = "", rules = null) {
   const elo = level => (setup.elos[level] ? ` (Elo ${setup.elos[level]})` : "");
   const levels = setup.levels.map(level => [level, (t.levels[level] ?? level) + elo(level)]);
   const about = el("p", {className: "about", id: "about-level"});
+  const aboutClock = el("p", {className: "about", id: "about-clock"});
   const problem = el("p", {className: "problem", role: "alert"});
   const text = el("textarea", {name: "position", rows: 2, value: position, placeholder: t.optional, spellcheck: false});
   const file = el("input", {type: "file", name: "file", accept: ".pdn,.fen,.txt",
@@ -44,6 +45,7 @@ export function askForGame(setup, position = "", rules = null) {
     field(t.colour, choice("color", [["W", t.W], ["B", t.B], ["lot", t.byLot]], wishes.color)),
     field(t.clock, choice("clock", CLOCKS.map((clock, index) => [String(index), clock ?
       t.minutes(clock.main / 60, clock.periods, clock.period) : t.noClock]), wishes.clock)),
+    aboutClock,
     el("details", {open: Boolean(position) || wishes.rules !== "cbd"},
       el("summary", {}, t.rules),
       field(t.rules, choice("rules", setup.rules.map(rules => [rules.name, `${rules.name} (${rules.size}×${rules.size})`]),
@@ -60,6 +62,10 @@ export function askForGame(setup, position = "", rules = null) {
     for (const [name, visible] of Object.entries(shown)) form.querySelector(`[data-field=${name}]`).hidden = !visible;
     about.hidden = !shown.level;
     about.textContent = t.about[wanted.level] ?? setup.specs[wanted.level];
+    const clock = CLOCKS[wanted.clock];
+    aboutClock.hidden = !clock?.periods;
+    aboutClock.textContent = clock?.periods ? t.byoyomi(clock.periods, clock.period) : "";
+    form.elements.clock.setAttribute("aria-describedby", "about-clock");
     form.elements.level.setAttribute("aria-describedby", "about-level");
   };
   form.addEventListener("change", refresh);

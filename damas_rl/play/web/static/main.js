@@ -11,10 +11,11 @@ import {showRules} from "./rules.js";
 import {Live, pdnOf, request} from "./server.js";
 import {fenOf, linkOf, readLink, showLinks} from "./share.js";
 import {click} from "./sound.js";
-import {chosenLanguage, t, useLanguage} from "./texts.js";
+import {chosenLanguage, signed, t, useLanguage} from "./texts.js";
 import * as training from "./training.js";
 import {whyNot} from "./why.js";
 
+const USUAL = {seats: {W: "person", B: "casual"}};
 const PACE = 900; // milliseconds between the moves of a game that is played through
 
 let setup = null;
@@ -30,6 +31,7 @@ let found = null;
 let mind = null; // whom analysis asks, null = the usual one
 let replay = null; // the training game on the board, see training.gameOf()
 let points = []; // of the game's graph, by plies played
+let judging = false; // the graph is being made; to ask for the analysis of a position would end that
 let queue = Promise.resolve();
 
 const clocks = new Clocks();
@@ -54,23 +56,31 @@ function open(wanted, {at = null, game = null} = {}) {
   replay = game;
   if (mind?.startsWith("run:") || game) mind = game ? training.mindOf(game.iteration) : null;
   queue = Promise.resolve();
-  points = [];
+  forgetGraph();
   localStorage.setItem("damas.game", key);
   history.replaceState(null, "", `#game=${key}${game ? `&training=${game.iteration}.${game.number}` : ""}`);
   for (const id of ["choice", "advice", "offer", "invite", "replay"]) notice(byId(id));
-  live = new Live(key, {onNews, onLost: () => say(t.lost), onGone: gone});
+  live = new Live(key, {onNews, onLost: lost, onGone: gone});
 }
 
-function gone() {
+function lost() {
+  say(t.lost);
+  if (!judging) return;
+  forgetGraph();
+  analyse(); // as soon as the connection is back
+}
+
+async function gone() {
   localStorage.removeItem("damas.game");
   say(t.noGame);
-  newGame();
+  if (!await newGame()) await begin(USUAL); // a page without a game would be empty
 }
 
 function onNews(news) {
   if (news.analysis) {
     if (news.analysis.mind !== mind) return; // of before the choice
     found = news.analysis;
+    if (found.error) forgetGraph();
     if (state && found.ply === plies() && !inLine) drawAnalysis();
     return;
   }
@@ -78,6 +88,7 @@ function onNews(news) {
     points[news.point.ply] = news.point;
     drawGraph();
     if (points.length > state.ply) {
+      judging = false;
       drawMoves();
       analyse();
     }
@@ -92,6 +103,9 @@ function onNews(news) {
 async function take(next) {
   const before = state;
   state = next;
+  if (before?.offer && before.offer.by === next.role && !next.offer && !next.outcome && next.ply === before.ply) {
+    say(before.offer.kind === "draw" ? t.declined : t.undoDeclined, 5000);
+  }
   const follows = before && shown === null && next.ply === before.ply + 1 && before.rules === next.rules;
   if (follows) {
     const move = next.moves.at(-1);
@@ -110,7 +124,7 @@ async function take(next) {
   if (!before && target !== null && target >= 0 && target < next.ply) shown = target;
   draw();
   if (analysing && (!before || next.ply !== before.ply)) {
-    points = [];
+    forgetGraph();
     analyse();
   }
 }
@@ -303,9 +317,8 @@ async function hint() {
   const answer = await act("hint");
   if (!answer || state.ply !== ply) return notice(byId("advice"));
   const {hint: advice} = answer;
-  const value = `${advice.value >= 0 ? "+" : "−"}${Math.abs(advice.value).toFixed(2)}`;
   const line = advice.line[board.notation];
-  notice(byId("advice"), el("span", {}, t.hintText(advice[board.notation], value) + (line.length ? t.thenLine(line.join(" ")) : "")));
+  notice(byId("advice"), el("span", {}, t.hintText(advice[board.notation], signed(advice.value)) + (line.length ? t.thenLine(line.join(" ")) : "")));
   const move = state.legal.find(legal => legal.action === advice.action);
   board.arrows([{path: move.path, weight: 1, name: "hint"}]);
 }
@@ -317,8 +330,19 @@ function switchAnalysis(on) {
 
 function analyse() {
   found = null;
-  live.analyse(plies(), mind);
+  if (atTheEnd()) live.rest();
+  else if (!judging) live.analyse(plies(), mind);
   drawAnalysis();
+}
+
+/** True if there is nothing to search on the board: the game ended by its rules, not by the will of a player or the clock. */
+function atTheEnd() {
+  return !judging && shown === null && Boolean(state.outcome) && !["RESIGNATION", "AGREEMENT", "TIME"].includes(state.outcome.termination);
+}
+
+function forgetGraph() {
+  points = [];
+  judging = false;
 }
 
 function drawAnalysis() {
@@ -326,7 +350,7 @@ function drawAnalysis() {
   drawGraph();
   if (!analysing) return showAnalysis(null, board.notation, {arrows: () => {}});
   showMinds(setup.minds, training.networks(), mind ?? (state.board.size === 8 ? "network" : "full"));
-  showAnalysis(found, board.notation, board, showLine);
+  showAnalysis(found, board.notation, board, showLine, judging ? t.drawingGraph : atTheEnd() ? t.atTheEnd : "");
 }
 
 /** Shows the position after so many moves of the expected line. */
@@ -339,9 +363,13 @@ function showLine(count) {
   byId("last").disabled = false;
 }
 
+/** Asks for a new game and opens it; resolves to whether one was wanted. */
 async function newGame(position = "", rules = null) {
   const wanted = await askForGame(setup, position, rules);
-  if (wanted) await begin(wanted);
+  if (!wanted) return false;
+  switchAnalysis(false); // it would show the best moves, and keep the game from being rated
+  await begin(wanted);
+  return true;
 }
 
 /** Opens a new game; `wish` is that of open(). */
@@ -392,9 +420,8 @@ async function download() {
 }
 
 function drawWords() {
-  byId("notation").textContent = board.notation === "numeric" ? `1–${state?.board.squares.length ?? 32}` : "a1";
+  byId("notation").textContent = t.squaresAre(board.notation === "numeric" ? `1–${state?.board.squares.length ?? 32}` : "a1");
   byId("notation").title = t.squares;
-  byId("notation").setAttribute("aria-label", `${t.squares}: ${byId("notation").textContent}`);
   byId("language").textContent = t.language;
   byId("language").lang = t.otherLanguage;
   for (const id of ["first", "back", "run", "forth", "last"]) {
@@ -420,7 +447,9 @@ const actions = {
   pause: () => act("pause"),
   rematch: async () => {
     const answer = await act("rematch");
-    if (answer) open(answer.state.rematch);
+    if (!answer) return;
+    switchAnalysis(false);
+    open(answer.state.rematch);
   },
   turn: () => {
     turned = !turned;
@@ -432,12 +461,16 @@ const actions = {
     switchAnalysis(!analysing);
     draw();
     if (analysing) return analyse();
+    if (judging) forgetGraph();
     live.rest();
     board.arrows([]);
   },
   review: () => {
     points = [];
+    judging = true;
+    found = null;
     live.review(mind);
+    drawAnalysis();
   },
   first: () => look(0),
   back: () => look(plies() - 1),
@@ -468,7 +501,7 @@ for (const [id, action] of Object.entries(actions)) {
 }
 byId("mind").addEventListener("change", event => {
   mind = event.target.value;
-  points = [];
+  forgetGraph();
   if (state) analyse();
 });
 addEventListener("hashchange", () => {
@@ -495,7 +528,7 @@ try {
   const link = readLink(location.hash);
   if (!link || !await openLink(link)) {
     const known = keyOfAddress() ?? localStorage.getItem("damas.game");
-    open(known ?? (await request("/api/games", {body: {seats: {W: "person", B: "casual"}}})).key, {game});
+    open(known ?? (await request("/api/games", {body: USUAL})).key, {game});
   }
   if (setup.training && !game) await training.overview(); // a long run takes a while to look through
 } catch (error) {

@@ -124,6 +124,7 @@ export function showMoves(state, notation, shown, points, onChoose) {
 /** An offer of the other side, or the own one that waits. */
 export function showOffer(state, answer) {
   const place = byId("offer");
+  if (state.remote && state.outcome && state.rematch) return notice(place, el("span", {}, t.rematchOpen));
   if (!state.offer || state.outcome && state.offer.kind === "draw") return notice(place);
   const {kind, by} = state.offer;
   if (by === state.role) return notice(place, el("span", {}, t.waiting));

@@ -16,7 +16,7 @@ const TEXTS = {
       crowning: ({side, squares}, name) => `A ${side === "W" ? "white" : "black"} man on ${name(squares[0])} would have been crowned; put a king there.`,
       blocked: ({side}) => `${side === "W" ? "White" : "Black"} is to move and cannot, so this game is over.`,
     },
-    squares: "How squares are named",
+    squares: "How squares are named", squaresAre: name => `Squares: ${name}`,
     first: "To the start", back: "One move back", run: "Play the moves one after the other", forth: "One move on", last: "To the current position",
     W: "White", B: "Black",
     person: "Person", you: "You", opponent: "Your opponent",
@@ -45,7 +45,7 @@ const TEXTS = {
     law: (name, left) => `${{kings_only: "Kings only", ending: "Drawn ending", no_progress: "No progress"}[name] ?? name.replaceAll("_", " ")}: draw in ${left} ${left === 1 ? "ply" : "plies"}.`,
     repeated: (count, limit) => `This position has occurred ${count} times${limit ? `; ${limit} times draw` : ""}.`,
     drawOffered: side => `${side} offers a draw.`, undoAsked: side => `${side} asks to take a move back.`,
-    waiting: "Waiting for an answer …", accept: "Accept", decline: "Decline", declined: "Your opponent declines the draw.",
+    waiting: "Waiting for an answer …", accept: "Accept", decline: "Decline", declined: "Your opponent declines the draw.", undoDeclined: "Your opponent does not want to take the move back.", rematchOpen: "A rematch is waiting: press Rematch.",
     inviteText: "Send this link to the other player:", copy: "Copy link", copied: "Copied.",
     choosePath: "Several captures end there. Choose:", captures: count => `${count} ${count === 1 ? "piece" : "pieces"}`,
     cancel: "Cancel", start: "Start", close: "Close",
@@ -57,9 +57,11 @@ const TEXTS = {
     machines: "Computer against computer", level: "Level", levelOf: side => `${side} plays as`, colour: "Your colour",
     byLot: "By lot", rules: "Rules", clock: "Clock", noClock: "No clock", position: "Start from a position (FEN), game (PDN) or shared link",
     minutes: (main, periods, period) => `${main} min${periods ? ` + ${periods} × ${period} s` : ""}`,
+    byoyomi: (periods, period) => (periods === 1 ? `After the main time, each move must be made within ${period} s.` :
+      `After the main time there are ${periods} periods of ${period} s: a move that takes longer uses one up, and with the last one the game is lost.`),
     optional: "empty = the usual start",
     periodsLeft: (count, seconds) => `${count} × ${seconds} s`,
-    byoyomi: "byo-yomi", square: "square", empty: "empty", piece: {w: "white man", b: "black man", W: "white king", B: "black king"},
+    square: "square", empty: "empty", piece: {w: "white man", b: "black man", W: "white king", B: "black king"},
     canMove: "can move", target: "can be reached",
     boardLabel: "Draughts board. Arrow keys move, Enter chooses, Escape lets go.",
     value: "value", visits: "visits", prior: "prior", move: "move", line: "Line",
@@ -72,7 +74,7 @@ const TEXTS = {
     tableSays: (text, sure) => `Endgame table: ${text}${sure ? "" : ", if no draw law comes first"}.`, inLine: "A position of the expected line. Press » to come back.",
     rating: (value, gain, games) => `Your rating: ${value} (${gain >= 0 ? "+" : "−"}${Math.abs(gain)}) after ${games} rated ${games === 1 ? "game" : "games"}.`,
     noMoves: "No moves yet.", openFile: "or open a file",
-    graphOfGame: "Graph of the game", graph: "Who stood better after each move: White above, Black below",
+    graphOfGame: "Graph of the game", atTheEnd: "The game ends here: look at an earlier move, or at the graph of the game.", drawingGraph: "Judging every move of the game …", graph: "Who stood better after each move: White above, Black below",
     thrown: count => `${count} ${count === 1 ? "move" : "moves"} threw a result away (red; ? in the list).`, nothingThrown: "No move threw a result away.",
     goal: "The goal", goalText: "Capture all pieces of your opponent, or leave them no move.", onThisPage: "On this page", whenDrawn: "When is it a draw?",
     usage: [
@@ -105,7 +107,7 @@ const TEXTS = {
     newGame: "Novo jogo", sound: "Som", undo: "Desfazer", hint: "Dica", offerDraw: "Propor empate", resign: "Desistir",
     pause: "Pausar", goOn: "Continuar", rematch: "Revanche", turnBoard: "Girar tabuleiro", analyse: "Analisar",
     moves: "Lances", analysis: "Análise", savePdn: "Salvar PDN", copyFen: "Copiar FEN", howToPlay: "Como jogar",
-    setUp: "Montar posição", tools: "Um toque põe", takeAway: "nada (retira)", toMove: "Quem joga",
+    setUp: "Montar posição", tools: "Um toque coloca", takeAway: "nada (retira)", toMove: "Quem joga",
     initialPosition: "Posição inicial", clear: "Limpar", fenText: "Como texto (FEN)", playFromHere: "Jogar",
     movesOf: (side, count) => `As ${side} têm ${count} ${count === 1 ? "lance" : "lances"} aqui.`,
     faults: {
@@ -114,7 +116,7 @@ const TEXTS = {
       crowning: ({side, squares}, name) => `Uma pedra ${side === "W" ? "branca" : "preta"} em ${name(squares[0])} já teria virado dama; ponha uma dama ali.`,
       blocked: ({side}) => `As ${side === "W" ? "brancas" : "pretas"} têm de jogar e não podem: esta partida já acabou.`,
     },
-    squares: "Como as casas se chamam",
+    squares: "Como as casas se chamam", squaresAre: name => `Casas: ${name}`,
     first: "Ao início", back: "Um lance atrás", run: "Mostrar os lances um após o outro", forth: "Um lance adiante", last: "À posição atual",
     W: "Brancas", B: "Pretas",
     person: "Pessoa", you: "Você", opponent: "Seu adversário",
@@ -143,7 +145,7 @@ const TEXTS = {
     law: (name, left) => `${{kings_only: "Só damas", ending: "Final de empate", no_progress: "Sem progresso"}[name] ?? name.replaceAll("_", " ")}: empate em ${left} ${left === 1 ? "lance" : "lances"}.`,
     repeated: (count, limit) => `Esta posição ocorreu ${count} vezes${limit ? `; com ${limit} é empate` : ""}.`,
     drawOffered: side => `${side} propõem empate.`, undoAsked: side => `${side} pedem para desfazer um lance.`,
-    waiting: "Esperando a resposta …", accept: "Aceitar", decline: "Recusar", declined: "Seu adversário recusa o empate.",
+    waiting: "Esperando a resposta …", accept: "Aceitar", decline: "Recusar", declined: "Seu adversário recusa o empate.", undoDeclined: "Seu adversário não quer desfazer o lance.", rematchOpen: "A revanche espera por você: aperte Revanche.",
     inviteText: "Envie este link ao outro jogador:", copy: "Copiar link", copied: "Copiado.",
     choosePath: "Várias capturas terminam ali. Escolha:", captures: count => `${count} ${count === 1 ? "peça" : "peças"}`,
     cancel: "Cancelar", start: "Começar", close: "Fechar",
@@ -155,9 +157,11 @@ const TEXTS = {
     machines: "Computador contra computador", level: "Nível", levelOf: side => `${side} jogam como`, colour: "Sua cor",
     byLot: "Sorteio", rules: "Regras", clock: "Relógio", noClock: "Sem relógio", position: "Começar de uma posição (FEN), jogo (PDN) ou link compartilhado",
     minutes: (main, periods, period) => `${main} min${periods ? ` + ${periods} × ${period} s` : ""}`,
+    byoyomi: (periods, period) => (periods === 1 ? `Depois do tempo principal, cada lance tem de ser feito em ${period} s.` :
+      `Depois do tempo principal há ${periods} períodos de ${period} s: um lance mais demorado gasta um deles, e com o último perde-se a partida.`),
     optional: "vazio = o início normal",
     periodsLeft: (count, seconds) => `${count} × ${seconds} s`,
-    byoyomi: "byo-yomi", square: "casa", empty: "vazia", piece: {w: "pedra branca", b: "pedra preta", W: "dama branca", B: "dama preta"},
+    square: "casa", empty: "vazia", piece: {w: "pedra branca", b: "pedra preta", W: "dama branca", B: "dama preta"},
     canMove: "pode jogar", target: "destino possível",
     boardLabel: "Tabuleiro de damas. Setas movem, Enter escolhe, Escape solta.",
     value: "valor", visits: "visitas", prior: "rede", move: "lance", line: "Linha",
@@ -165,13 +169,13 @@ const TEXTS = {
     whoseMind: "Quem analisa", preparing: "A primeira análise com estas regras demora um pouco …", training: "Treinamento", iterationNetwork: number => `Rede da iteração ${number}`,
     chances: (white, draw, black) => `Brancas vencem ${white} %, empate ${draw} %, Pretas vencem ${black} %`,
     positions: count => `${count.toLocaleString("pt-BR")} posições`, arrows: "Setas", noArrows: "nenhuma",
-    throws: {win: "joga a vitória fora", draw: "joga o empate fora"}, better: move => `melhor ${move}`,
+    throws: {win: "joga fora a vitória", draw: "joga fora o empate"}, better: move => `melhor ${move}`,
     table: (result, plies) => ({win: `as Brancas vencem em ${plies} lances`, loss: `as Pretas vencem em ${plies} lances`, draw: "empate"}[result]),
     tableSays: (text, sure) => `Tabela de finais: ${text}${sure ? "" : ", se nenhuma regra de empate vier antes"}.`, inLine: "Uma posição da linha esperada. Aperte » para voltar.",
     rating: (value, gain, games) => `Seu rating: ${value} (${gain >= 0 ? "+" : "−"}${Math.abs(gain)}) depois de ${games} ${games === 1 ? "jogo" : "jogos"}.`,
     noMoves: "Nenhum lance ainda.", openFile: "ou abrir um arquivo",
-    graphOfGame: "Gráfico do jogo", graph: "Quem estava melhor depois de cada lance: Brancas acima, Pretas abaixo",
-    thrown: count => `${count} ${count === 1 ? "lance jogou" : "lances jogaram"} um resultado fora (vermelho; ? na lista).`, nothingThrown: "Nenhum lance jogou um resultado fora.",
+    graphOfGame: "Gráfico do jogo", atTheEnd: "A partida termina aqui: veja um lance anterior ou o gráfico do jogo.", drawingGraph: "Avaliando cada lance da partida …", graph: "Quem estava melhor depois de cada lance: Brancas acima, Pretas abaixo",
+    thrown: count => `${count} ${count === 1 ? "lance jogou" : "lances jogaram"} fora um resultado (vermelho; ? na lista).`, nothingThrown: "Nenhum lance jogou fora um resultado.",
     goal: "O objetivo", goalText: "Tomar todas as peças do adversário, ou deixá-lo sem lances.", onThisPage: "Nesta página", whenDrawn: "Quando empata?",
     usage: [
       "Toque numa das peças marcadas e depois na casa de destino; ou arraste-a, ou use as setas e Enter.",
@@ -216,6 +220,12 @@ export function useLanguage(name, keep = false) {
   if (keep) localStorage.setItem("damas.language", name);
   document.documentElement.lang = name;
   for (const element of document.querySelectorAll("[data-text]")) element.textContent = t[element.dataset.text];
+}
+
+/** A value with its sign, as the language writes numbers. */
+export function signed(value) {
+  const digits = Math.abs(value).toLocaleString(document.documentElement.lang, {minimumFractionDigits: 2, maximumFractionDigits: 2});
+  return `${value >= 0 ? "+" : "−"}${digits}`;
 }
 
 /** The title of who holds a seat. */
