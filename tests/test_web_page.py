@@ -128,6 +128,7 @@ def test_a_new_game_is_put_together(visit):
 def test_two_browsers_by_a_link(visit, address):
     white = visit(seats=BOTH, remote=True, color="W")
     link = white.locator("#invite input").input_value()
+    says(white, "#invite", "on this computer only")
     black = visit(seats=BOTH)
     black.goto(link)
     says(black, "#near .name", "You Black")

@@ -196,7 +196,9 @@ function drawInvite() {
   if (!state.invite || state.ply || state.outcome) return notice(place);
   const link = `${location.origin}/#game=${state.invite}`;
   const input = el("input", {readOnly: true, value: link, "aria-label": t.inviteText, onfocus: event => event.target.select()});
-  notice(place, el("span", {}, t.inviteText), input, el("button", {onclick: () => copy(link)}, t.copy));
+  const loopback = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
+  notice(place, el("span", {}, t.inviteText), input, el("button", {onclick: () => copy(link)}, t.copy),
+    ...loopback ? [el("small", {}, t.onlyHere)] : []);
 }
 
 /** What the training game is, and the way to those of other iterations. */
