@@ -23,7 +23,7 @@ from damas_rl.play import terminal
 from damas_rl.play.clocks import Clock, TimeControl
 from damas_rl.play.languages import ENGLISH, PORTUGUESE
 from damas_rl.play.levels import ADVISER, LEVELS, make_opponent
-from damas_rl.play.table import OTHER, PERSON, Table
+from damas_rl.play.table import OTHER, PERSON, RequestError, Table, read_position
 from damas_rl.play.terminal import TerminalGame
 from damas_rl.players import Player, strong_spec
 
@@ -310,6 +310,32 @@ def test_a_game_from_a_file_goes_on(
     assert "You play Black against random." in capsys.readouterr().out
     (more,) = read_pdn((tmp_path / "more.pdn").read_text(), CBD)
     assert more.moves[:2] == begun.moves and len(more.moves) == 3
+
+
+def test_a_game_from_a_file_goes_on_by_its_own_rules(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "other.pdn").write_text('[GameType "25"]\n\n1. c3-d4 *\n')
+    for given, number in (([], "25,"), (["--rules", "cbd"], "26,")):
+        path = tmp_path / f"saved-{number}.pdn"
+        monkeypatch.setattr(sys, "stdin", Script(f"save {path}\nquit\n"))
+        assert main(["play", "--pdn", str(tmp_path / "other.pdn"), "--opponent", "person", *given]) == 0
+        assert f'[GameType "{number}' in path.read_text()
+    capsys.readouterr()
+
+
+def test_of_a_file_only_the_first_game_is_read() -> None:
+    game, _ = read_position("1. 22-18\n9-13 * 1. 22-17 *\n" + "1. 21-17 9-14 *\n" * 20_000, None)
+    assert len(game.moves) == 2
+    with pytest.raises(RequestError, match="Too many games begin in line 1"):
+        read_position("1. 22-18 " * 20_000, CBD)
+    with pytest.raises(RequestError, match="more than 1000 plies"):
+        read_position("22-18 " * 20_000, CBD)
+
+
+def test_a_command_stands_alone(play) -> None:  # type: ignore[no-untyped-def]
+    assert "Nothing can follow review." in play("resign", "review x", "quit")
+    assert "Nada pode vir depois de rever." in play("resign", "rever x", "sair", language=PORTUGUESE)
 
 
 def test_everything_is_said_in_portuguese_too(play, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

@@ -512,6 +512,50 @@ def test_pdn_goes_out_and_comes_in(server):
     assert len(state(server, copy)["moves"]) == len(game.moves)
 
 
+def test_a_game_of_other_rules_is_not_played_without_a_word(server):
+    for tag, told in (('GameType "25"', "GameType 25"), ('RuleSet "russian"', "RuleSet 'russian'")):
+        answer = server.post("/api/games", json={"seats": BOTH, "position": f"[{tag}]\n1. c3-d4 *"})
+        assert answer.status_code == 400
+        assert told in answer.json()["error"]
+        create(server, position=f"[{tag}]\n1. c3-d4 *", rules="russian")
+
+
+@pytest.mark.parametrize("record", ["", "[]", "{}", "[" * 50_000, '{"rules": 1}', "seats", "actions"])
+def test_a_damaged_record_is_told_of(place, record):
+    store = Store(place)
+    with TestClient(make_app(store, Thinkers()), base_url=ORIGIN, raise_server_exceptions=False) as server:
+        create(server)
+        good = store.load(1)
+        number = store.add(good, {"key": "all"})
+        if record in good:
+            record = json.dumps({**good, record: 5})
+        with store._connection as connection:
+            connection.execute("UPDATE games SET record = ? WHERE number = ?", (record, number))
+        answer = server.get("/api/game", headers=headers("key"))
+        assert answer.status_code == 400
+        assert answer.json()["error"] == "This game cannot be read any more."
+        with pytest.raises(WebSocketDisconnect) as closed, connect(server) as live:
+            live.send_json({"key": "key"})
+            live.receive_json()
+        assert "cannot be read any more" in closed.value.reason
+
+
+def test_a_connection_is_closed_with_its_reason(server, monkeypatch):
+    key = create(server)
+    with pytest.raises(WebSocketDisconnect) as closed, connect(server) as live:
+        live.send_json({"key": key})
+        live.receive_json()
+        live.send_bytes(b"x")
+        live.receive_json()
+    assert "must be text" in closed.value.reason
+    monkeypatch.setattr("damas_rl.play.web.app._MOST_WATCHERS", 0)
+    with pytest.raises(WebSocketDisconnect) as closed, connect(server) as live:
+        live.send_json({"key": key})
+        live.receive_json()
+    assert "Too many pages" in closed.value.reason
+    assert len(act(server, key, "x" * 100_000, expected=400)["error"]) < 200
+
+
 def test_another_origin_or_host_gets_nothing(server):
     key = create(server)
     body = {"do": "undo"}

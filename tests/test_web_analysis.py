@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from damas_env.game import Game
+from damas_rl.play.table import RequestError
 from damas_rl.play.web.app import make_app
 from damas_rl.play.web.store import Store
 from damas_rl.play.web.thinkers import Thinkers
@@ -194,6 +195,19 @@ def test_moves_that_throw_a_result_away_are_found(server):
     assert points[2]["value"] == -1
 
 
+def test_an_empty_file_and_one_of_many_games(tmp_path):
+    (tmp_path / "games").mkdir()
+    (tmp_path / "metrics.jsonl").write_text('{"kind": "iteration", "iteration": 13}\n')
+    run = TrainingRun(tmp_path)
+    (tmp_path / "games" / "iteration-0000013.pdn").write_text("")
+    with pytest.raises(RequestError, match="13 is empty"):
+        run.games(13)
+    (tmp_path / "games" / "iteration-0000013.pdn").write_text('[GameType "26"]\n1. c3-d4 *\n\n' * 300)
+    games = run.games(13)
+    assert len(games) == 200
+    assert games[-1]["pdn"].count("GameType") == 1
+
+
 def test_what_a_training_run_has_kept(run_server, server):
     overview = run_server.get("/api/training").json()
     kept = [(1, None), (20, 1.5), (1234567, None)]
@@ -206,7 +220,9 @@ def test_what_a_training_run_has_kept(run_server, server):
         ("0-1", 2, "BLOCKED", "cbd"),
     ]
     with opened(run_server, position=games[1]["pdn"]) as live:
-        assert "not a checkpoint" in analyse(live, "run:20")["error"]
+        error = analyse(live, "run:20")["error"]
+        assert "not a checkpoint" in error
+        assert "/" not in error
         for iteration in ("19", "21", "30", "9" * 12):
             assert "was not kept" in analyse(live, f"run:{iteration}")["error"]
         for nobody in ("run:-1", "run:1/../../secret", "run:" + "9" * 13, "run:²"):

@@ -12,6 +12,7 @@ import numpy as np
 from damas_env.errors import shown
 from damas_env.game import Game
 from damas_env.notation import decode, format_move, visible
+from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import get_rules
 from damas_rl.cli.common import (
     CommandError,
@@ -102,12 +103,14 @@ def register(subparsers: Any) -> None:
         help="minutes for each side, then N periods of SEC seconds for a move (byo-yomi), such as 5+3x30",
     )  # fmt: skip
     add_position(play)
-    play.add_argument("--pdn", metavar="FILE", help="go on with the first game of a PDN file")
+    play.add_argument(
+        "--pdn", metavar="FILE", help="go on with the first game of a PDN file, by its own rules without --rules"
+    )
     play.add_argument(
         "--lang", choices=("en", "pt"), help="language (default: that of your system, if it is one of them)"
     )
     _add_seed(play)
-    play.set_defaults(run=_play)
+    play.set_defaults(run=_play, rules=None)
 
 
 def _time_control(text: str) -> TimeControl:
@@ -246,9 +249,9 @@ def _play(arguments: argparse.Namespace) -> None:
         text = decode(read_bytes(arguments.pdn))
         if not text.strip():
             raise CommandError(f"{arguments.pdn!r} is empty")
-        game, fen = read_position(text, get_rules(arguments.rules))
+        game, fen = read_position(text, get_rules(arguments.rules) if arguments.rules is not None else None)
     else:
-        game, fen = Game(arguments.rules, arguments.fen), arguments.fen
+        game, fen = Game(DEFAULT_RULES if arguments.rules is None else arguments.rules, arguments.fen), arguments.fen
     seeds = np.random.default_rng(arguments.seed)
     color = "WB"[seeds.integers(2)] if arguments.color == "random" else arguments.color[0].upper()
 

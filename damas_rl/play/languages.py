@@ -52,6 +52,9 @@ SENTENCES = {
     "The request is too large.": "O pedido é grande demais.",
     "The request has broken off.": "O pedido foi interrompido.",
     "The games cannot be kept: <cause>.": "Não é possível guardar os jogos: <cause>.",
+    "Messages must be text.": "As mensagens devem ser texto.",
+    "Too many pages show this game already.": "Páginas demais já mostram este jogo.",
+    "This game cannot be read any more.": "Não é mais possível ler este jogo.",
     "Requests must be application/json.": "Os pedidos devem ser application/json.",
     "There is no game with this key.": "Não há jogo com esta chave.",
     "The first message must hold the key of a game.": "A primeira mensagem deve conter a chave de um jogo.",
@@ -111,6 +114,8 @@ SENTENCES = {
     "No games of iteration <iteration> were kept.": "Nenhum jogo da iteração <iteration> foi guardado.",
     "The file with the games of iteration <iteration> is too large.":
         "O arquivo com os jogos da iteração <iteration> é grande demais.",
+    "The file with the games of iteration <iteration> is empty.":
+        "O arquivo com os jogos da iteração <iteration> está vazio.",
     "The games of iteration <iteration> cannot be read: <cause>.":
         "Não é possível ler os jogos da iteração <iteration>: <cause>.",
     "The network of iteration <iteration> was not kept.": "A rede da iteração <iteration> não foi guardada.",
@@ -125,6 +130,12 @@ SENTENCES = {
     # Positions and games as text (damas_env)
     "This text holds neither a position (FEN) nor a game (PDN).":
         "Este texto não contém nem uma posição (FEN) nem um jogo (PDN).",
+    "A game of more than <count> plies cannot be gone on with.":
+        "Não é possível continuar um jogo de mais de <count> lances.",
+    "Too many games begin in line <line>: give each a line of its own.":
+        "Jogos demais começam na linha <line>: dê a cada um a sua própria linha.",
+    "The header of this game says <tag>, which is not <rules>: choose the rules of the game.":
+        "O cabeçalho deste jogo diz <tag>, que não é <rules>: escolha as regras do jogo.",
     "Line <line>: <error>": "Linha <line>: <error>",
     "White": "Brancas",
     "Black": "Pretas",
@@ -195,6 +206,7 @@ SENTENCES = {
     "Clock: White <white>, Black <black>": "Relógio: Brancas <white>, Pretas <black>",
     "<seconds> s, last period": "<seconds> s, último período",
     "<seconds> s, <count> periods": "<seconds> s, <count> períodos",
+    "Nothing can follow <command>.": "Nada pode vir depois de <command>.",
     "You must capture.": "A captura é obrigatória.",
     "<side>, move <number>": "<side>, lance <number>",
     "Game over (undo, rematch, review, save FILE, quit)":

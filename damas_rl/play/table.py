@@ -4,8 +4,12 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from damas_env.errors import quoted
 from damas_env.game import Game
 from damas_env.notation import PdnGame, read_pdn, result_of, write_pdn
+from damas_env.notation.game_types import parse_game_type
+from damas_env.notation.pdn_text import split_games
+from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import RuleSet, get_rules
 from damas_env.termination import Outcome, Termination
 from damas_rl.play.clocks import Clock, TimeControl
@@ -17,6 +21,13 @@ OTHER = {"W": "B", "B": "W"}
 
 DRAW_VALUE = 0.1
 """Value, for itself, up to which a level takes an offered draw."""
+
+
+_MOST_PLIES = 1000
+"""Plies of a game that is gone on with."""
+
+_MOST_ON_A_LINE = 10
+"""Games that may begin in one line of a file."""
 
 
 class RequestError(ValueError):
@@ -250,30 +261,66 @@ def new_table(
         position: a FEN, or a PDN text whose first game is continued; empty = the initial position.
 
     Raises:
-        ValueError: unknown rules, or a text that is neither.
+        ValueError: unknown rules, a text that is neither, or a game whose header names other rules.
     """
-    game, fen = read_position(position, get_rules(rules))
+    game, fen = read_position(position, get_rules(rules), True)
     if legal := game.legal_moves():  # so that kernels of new rules are compiled now, not during the first move
         game.push(legal[0])
         game.pop()
     return Table(game, seats, remote, Clock(control) if control else None, fen=fen, aided=bool(position.strip()))
 
 
-def read_position(text: str, rules: RuleSet) -> tuple[Game, str | None]:
-    """The game that a FEN or a PDN text describes, and the FEN of its start."""
+def read_position(text: str, rules: RuleSet | None, strict: bool = False) -> tuple[Game, str | None]:
+    """The game that a FEN or a PDN text describes, and the FEN of its start.
+
+    Args:
+        text: a FEN, or a PDN text, of which the first game counts.
+        rules: None = those that the header of the game names.
+        strict: refuses a header that names others than ``rules``.
+
+    Raises:
+        ValueError: the text is neither, or its game cannot be gone on with.
+    """
     text = text.strip()
     if not text:
-        return Game(rules), None
+        return Game(rules or DEFAULT_RULES), None
     if "\n" not in text and text[:2].upper() in ("W:", "B:", '"W', '"B'):
         fen = text.strip('"')
-        return Game(rules, fen), fen
-    games = read_pdn(text, rules)
-    if not games:
-        raise RequestError("This text holds neither a position (FEN) nor a game (PDN).")
-    first: PdnGame = games[0]
+        return Game(rules or DEFAULT_RULES, fen), fen
+    text, tags = _first_game(text)
+    if rules and strict:
+        _check_rules(tags, rules)
+    first = read_pdn(text, rules)[0]
     if first.error:
         raise RequestError(f"Line {first.error.line}: {first.error.reason}")
-    game = Game(rules, first.fen)
+    game = Game(first.rules, first.fen)
     for move in first.moves:
         game.push(move.action)
     return game, first.fen
+
+
+def _first_game(text: str) -> tuple[str, dict[str, str]]:
+    """A PDN text up to the line in which its second game begins, and the header of the first: others take time."""
+    games = split_games(text)
+    if not games:
+        raise RequestError("This text holds neither a position (FEN) nor a game (PDN).")
+    if len(games[0].items) > _MOST_PLIES:
+        raise RequestError(f"A game of more than {_MOST_PLIES} plies cannot be gone on with.")
+    if len(games) > 1:
+        end = games[1].line
+        if sum(game.line <= end for game in games) > _MOST_ON_A_LINE:
+            raise RequestError(f"Too many games begin in line {end}: give each a line of its own.")
+        text = "\n".join(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")[:end])
+    return text, games[0].tags
+
+
+def _check_rules(tags: dict[str, str], rules: RuleSet) -> None:
+    """Refuses a game whose header names other rules."""
+    name, stated = tags.get("RuleSet", rules.name), parse_game_type(tags.get("GameType", ""))
+    if name != rules.name:
+        said = f"RuleSet {quoted(name, 40)}"
+    elif stated and stated.number != rules.game_type:
+        said = f"GameType {stated.number}"
+    else:
+        return
+    raise RequestError(f"The header of this game says {said}, which is not {rules.name}: choose the rules of the game.")

@@ -158,7 +158,9 @@ class TerminalGame:
         self._look_at_clock()
         if word == "save":
             self._save(rest.strip())
-        elif word in self._commands and not rest:
+        elif word in self._commands and rest:
+            self._warn(f"Nothing can follow {line.split()[0]}.")
+        elif word in self._commands:
             self._commands[word]()
         elif line:
             self._move(line)

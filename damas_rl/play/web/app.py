@@ -20,6 +20,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from damas_env.presets import RULE_SETS
 from damas_rl.play.languages import PORTUGUESE, language_of, said_in
+from damas_rl.play.table import RequestError
 from damas_rl.play.web.analysis import AnalysisSession, Analyst
 from damas_rl.play.web.guard import Guard, TooLargeError
 from damas_rl.play.web.minds import Minds
@@ -205,18 +206,25 @@ async def _live(socket: WebSocket) -> None:
     rooms: Rooms = socket.app.state.rooms
     await socket.accept()
     try:
-        document = read_object(await asyncio.wait_for(socket.receive_text(), 10))
-        key = document.get("key")
-        found = rooms.open(key) if isinstance(key, str) else None
-        if not found or len(found[0].watchers) >= _MOST_WATCHERS:
-            await socket.close(4404, "There is no game with this key.")
-            return
-    except (ValueError, KeyError, TimeoutError):
+        document = await asyncio.wait_for(_message(socket), 10)
+    except (RequestError, TimeoutError):
         await _close(socket, 4400, "The first message must hold the key of a game.")
         return
     except WebSocketDisconnect:
         return
+    key = document.get("key")
+    try:
+        found = rooms.open(key) if isinstance(key, str) else None
+    except RequestError as error:
+        await _close(socket, 4404, str(error))
+        return
+    if not found:
+        await _close(socket, 4404, "There is no game with this key.")
+        return
     room, role = found
+    if len(room.watchers) >= _MOST_WATCHERS:
+        await _close(socket, 4429, "Too many pages show this game already.")
+        return
     language = language_of(str(document.get("language", "")))
     analysis = AnalysisSession(socket.app.state.analyst, room, role, socket.send_json, language)
 
@@ -227,21 +235,28 @@ async def _live(socket: WebSocket) -> None:
     try:
         await news(rooms.view(room, role))
         while True:
-            request = read_object(await socket.receive_text())
-            ply, mind, whole = read_analysis(request)
+            ply, mind, whole = read_analysis(await _message(socket))
             if whole:
                 analysis.review(mind)
             elif ply is not None:
                 analysis.look_at(ply, mind)
             else:
                 analysis.stop()
-    except (ValueError, KeyError) as error:
+    except ValueError as error:
         await _close(socket, 4400, str(error)[:100])
     except (WebSocketDisconnect, RuntimeError):
         pass
     finally:
         analysis.stop()
         rooms.unwatch(room, news)
+
+
+async def _message(socket: WebSocket) -> dict[str, Any]:
+    """The JSON object that a page sends next."""
+    try:
+        return read_object(await socket.receive_text())
+    except KeyError:  # of a message of bytes
+        raise RequestError("Messages must be text.") from None
 
 
 async def _close(socket: WebSocket, code: int, reason: str) -> None:

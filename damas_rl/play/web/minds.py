@@ -260,7 +260,11 @@ class Minds:
         match = re.fullmatch(r"run:([0-9]{1,12})", name)
         if self._run is None or not match:
             raise RequestError("There is no such player to look into.")
-        return NetworkMind(self._run.network(int(match[1])))
+        path = self._run.network(int(match[1]))
+        try:
+            return NetworkMind(path)
+        except ValueError as error:  # the page need not know where the run lies
+            raise RequestError(str(error).replace(str(path), path.name)) from None
 
 
 def _searches(spec: str) -> bool:

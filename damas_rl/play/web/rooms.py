@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from damas_env.errors import shown
 from damas_env.notation import Move, format_move
 from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import get_rules
@@ -138,16 +139,26 @@ class Rooms:
                 del self._rooms[number]
 
     def open(self, key: str) -> tuple[Room, str] | None:
-        """The game that a key opens and the role that it gives: ``"W"``, ``"B"`` or ``"all"``."""
+        """The game that a key opens and the role that it gives: ``"W"``, ``"B"`` or ``"all"``.
+
+        Raises:
+            RequestError: its record is damaged.
+        """
         found = self._store.find(key)
         if not found:
             return None
         number, role = found
         if number not in self._rooms:
-            record = self._store.load(number)
-            if record is None:
-                return None
-            self._rooms[number] = room = Room(number, Table.restore(record, self._started))
+            try:
+                record = self._store.load(number)
+                if record is None:
+                    return None
+                room = Room(number, Table.restore(record, self._started))
+                state_view(room.table, room.history, time.time())
+            except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+                _log.warning("Game %d is damaged: %s", number, shown(error))
+                raise RequestError("This game cannot be read any more.") from None
+            self._rooms[number] = room
             self._make_space()
             self._go_on(room)
         room = self._rooms[number]
@@ -217,7 +228,7 @@ class Rooms:
                 raise RequestError("Only machines can be paused.")
             table.paused = not table.paused
         else:
-            raise RequestError(f"There is nothing called {action!r} to do.")
+            raise RequestError(f"There is nothing called {shown(action)} to do.")
         self._changed(room)
         return {}
 

@@ -75,9 +75,11 @@ class TrainingRun:
             text = decode(path.read_bytes())
         except OSError as error:
             raise RequestError(f"The games of iteration {iteration} cannot be read: {why(error)}.") from None
-        lines, games = text.splitlines(), split_games(text)[:_MOST_GAMES]
-        ends = [game.line - 1 for game in games[1:]] + [len(lines)]
-        return [_view(game, "\n".join(lines[game.line - 1 : end])) for game, end in zip(games, ends, strict=True)]
+        lines, games = text.splitlines(), split_games(text)
+        if not games:
+            raise RequestError(f"The file with the games of iteration {iteration} is empty.")
+        ends = [*(game.line - 1 for game in games[1:]), len(lines)][:_MOST_GAMES]
+        return [_view(game, "\n".join(lines[game.line - 1 : end])) for game, end in zip(games, ends, strict=False)]
 
     def network(self, iteration: int) -> Path:
         """The file of the network of an iteration.
