@@ -20,7 +20,7 @@ from damas_rl.play.web.store import Store
 from damas_rl.play.web.thinkers import Thinkers
 from damas_rl.play.web.training import TrainingRun
 
-OWN = "mcts:net=small,sims=50"
+OWN = "mcts:net=base,sims=50"
 BOTH = {"W": "person", "B": "person"}
 
 
