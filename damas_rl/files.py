@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,6 +76,20 @@ def _named(path: Path) -> Iterator[None]:
     except OSError as error:
         error.filename, error.filename2 = str(path), None
         raise
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Opens a file for reading.
+
+    Raises:
+        OSError: it cannot be read, or is a pipe or a device, at which reading may never end.
+    """
+    # A pipe without a writer would keep even the opening waiting.
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "Not a regular file", str(path))
+    return file
 
 
 def read_header(file: BinaryIO, wanted: str) -> dict[str, Any] | None:

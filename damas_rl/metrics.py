@@ -12,7 +12,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from damas_rl.files import atomic_write
+from damas_rl.files import atomic_write, open_regular
+
+_LONGEST_LINE = 1 << 20
+"""Bytes of a line of metrics; a longer one holds something else."""
 
 
 class MetricsLog:
@@ -119,10 +122,10 @@ def resident_bytes() -> int | None:
 
 def read_metrics(path: Path) -> Iterator[dict[str, Any]]:
     """The events of a metrics file; lines that hold none, such as a last one that a crash cut off, are left out."""
-    with open(path, encoding="utf-8", errors="replace") as file:
-        for line in file:
+    with open_regular(path) as file:
+        while line := file.readline(_LONGEST_LINE):
             try:
-                event = json.loads(line)
+                event = json.loads(line.decode(errors="replace"))
             except (ValueError, RecursionError):
                 continue
             if isinstance(event, dict) and type(event.get("kind")) is str and type(event.get("iteration")) is int:

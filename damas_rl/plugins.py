@@ -50,7 +50,7 @@ def load_plugins() -> None:
                 importlib.import_module(name)
         except PluginError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise PluginError(f"{VARIABLE}: {name} could not be imported: {type(error).__name__}: {error}.") from error
 
 

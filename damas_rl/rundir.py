@@ -15,6 +15,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 import subprocess
 import time
 from itertools import chain, count
@@ -59,7 +60,8 @@ class RunDirectory:
         """Makes a new run directory and locks it.
 
         Args:
-            path: where; must not exist yet, or be empty.
+            path: where; must not exist yet, be empty, or hold no more than the empty folders of a run that a signal
+                ended as soon as it had made them.
             latest: make the link ``latest`` beside it point to it.
 
         Raises:
@@ -69,13 +71,17 @@ class RunDirectory:
         try:
             if path.exists() and not path.is_dir():
                 raise RunError(f"{path} is a file, not a folder; choose another run_dir=.")
-            if path.exists() and any(path.iterdir()):
+            if path.exists() and not run._is_empty():
                 begun = run.checkpoints.is_dir() and ((path / "config.yaml").exists() or any(run.checkpoints.iterdir()))
                 other = f"continue that run with resume={path}" if begun else "empty it"
                 raise RunError(f"{path} is not empty; choose another run_dir=, or {other}.")
-            for folder in (run.checkpoints, run.networks, run.games, run.events):
-                folder.mkdir(parents=True)
+            for folder in run._folders:
+                folder.mkdir(parents=True, exist_ok=True)
             run._take_lock()
+            if not run._is_empty():
+                run.close()
+                raise RunError(f"Another process has just begun a run in {path}; choose another run_dir=.")
+            run._remove_stale()
             if latest:
                 run._point_latest()
         except OSError as error:
@@ -97,9 +103,7 @@ class RunDirectory:
             raise RunError(f"{path} is not a run directory (it has no folder checkpoints).")
         try:
             run._take_lock()
-            for folder in (run.path, run.checkpoints, run.networks, run.games):
-                for stale in folder.glob(".*.tmp"):
-                    stale.unlink()
+            run._remove_stale()
         except OSError as error:
             run.close()
             raise RunError(f"The run directory {path} cannot be used: {why(error)}.") from error
@@ -130,6 +134,29 @@ class RunDirectory:
                 ) from None
         atomic_write(path, [json.dumps(meta, indent=2).encode() + b"\n"])
 
+    @property
+    def _folders(self) -> tuple[Path, ...]:
+        return self.checkpoints, self.networks, self.games, self.events
+
+    def _is_empty(self) -> bool:
+        """True if the directory holds nothing but what is there before a run has written its configuration."""
+        entries, folders = list(self.path.iterdir()), {folder.name for folder in self._folders}
+        if entries and not self.checkpoints.is_dir():  # the first that is made
+            return False
+        for entry in entries:
+            if entry.name in folders and entry.is_dir() and not entry.is_symlink():
+                if any(entry.iterdir()):
+                    return False
+            elif entry.name != "lock" and not re.fullmatch(r"\.config\.yaml\.[0-9]+\.tmp", entry.name):
+                return False
+        return True
+
+    def _remove_stale(self) -> None:
+        """Removes the half-written files of a process that was killed."""
+        for folder in (self.path, self.checkpoints, self.networks, self.games):
+            for stale in folder.glob(".*.tmp"):
+                stale.unlink()
+
     def _point_latest(self) -> None:
         """Makes the link ``latest`` beside the run directory point to it."""
         link = self.path.parent / "latest"
@@ -140,7 +167,7 @@ class RunDirectory:
             os.replace(temporary, link)
 
     def _take_lock(self) -> None:
-        descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         deadline = time.monotonic() + _LOCK_SECONDS
         while not _locks(descriptor) and time.monotonic() < deadline:
             time.sleep(0.02)

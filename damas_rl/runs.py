@@ -10,6 +10,7 @@ folder that holds no run at all is refused::
 import fcntl
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +20,7 @@ from typing import Any, Literal
 import yaml
 
 from damas_env.errors import shown
-from damas_rl.files import why
+from damas_rl.files import open_regular, why
 from damas_rl.metrics import read_metrics
 from damas_rl.strict import flatten
 
@@ -31,6 +32,14 @@ _DEEPEST = 3
 
 _LARGEST = 1 << 22
 """Bytes of a configuration or of notes; a larger file is something else."""
+
+_MOST = 1e15
+"""The greatest number that a run can tell."""
+
+_GREATEST_ELO = 1e5
+"""A greater difference cannot be measured."""
+
+_REVISION = re.compile("[0-9a-f]{7,64}(-dirty)?")
 
 PATHS = ("run_dir", "runs_dir")
 """Keys of a configuration that say where a run lies, not what it is."""
@@ -162,7 +171,7 @@ class Run:
     @property
     def revisions(self) -> list[str]:
         """The revisions of the source code that the parts of the run were made with, without repetitions."""
-        found = [_text(part, "git_revision") for part in self.parts]
+        found = map(revision_of, self.parts)
         return list(dict.fromkeys(revision for revision in found if revision))
 
     @property
@@ -215,13 +224,22 @@ class Run:
 
 
 def number(event: Mapping[str, Any], *keys: str) -> float | None:
-    """The finite number at a nested key of an event, such as ``number(event, "time", "training")``; else None."""
+    """The number at a nested key of an event, such as ``number(event, "time", "training")``.
+
+    None for what is no number, or so large that no run can have counted it and sums and pictures would break.
+    """
     value: Any = event
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
-    if type(value) not in (int, float) or not math.isfinite(value):
+    if type(value) not in (int, float) or not -_MOST <= value <= _MOST:
         return None
     return float(value)
+
+
+def revision_of(part: Mapping[str, Any]) -> str | None:
+    """The revision of the source code that a part of a run was made with; None if nothing of that form is recorded."""
+    revision = _text(part, "git_revision")
+    return revision if revision and _REVISION.fullmatch(revision) else None
 
 
 def find_runs(folder: str | Path) -> list[Path]:
@@ -264,7 +282,7 @@ def read_run(path: str | Path) -> Run:
     path = Path(path)
     if not path.is_dir():
         raise NoRunError(f"There is no folder {shown(str(path), 200)}.")
-    config, config_remark = _mapping(path / "config.yaml", yaml.safe_load)
+    config, config_remark = _mapping(path / "config.yaml", lambda text: yaml.load(text, _PlainLoader))
     meta, meta_remark = _mapping(path / "meta.json", json.loads)
     if not config_remark and not isinstance(config.get("selfplay"), Mapping):
         config, config_remark = {}, "config.yaml is not the configuration of a run"
@@ -291,7 +309,7 @@ def read_run(path: str | Path) -> Run:
 def is_running(path: Path) -> bool:
     """True if a process is training in a run directory: then it holds the lock, which nobody holds for longer."""
     try:
-        with open(path / "lock", "rb") as file:
+        with open_regular(path / "lock") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -315,10 +333,19 @@ def _search(folder: Path, depth: int) -> list[Path]:
     return found
 
 
+class _PlainLoader(yaml.SafeLoader):
+    """YAML without aliases: no configuration needs them, and a few lines of them make billions of values."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("an alias")
+        return super().compose_node(parent, index)
+
+
 def _mapping(path: Path, parse: Any) -> tuple[dict[str, Any], str]:
     """The mapping in a file, and what is wrong with it."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             data = file.read(_LARGEST + 1)
     except FileNotFoundError:
         return {}, f"{path.name} is missing"
@@ -326,6 +353,7 @@ def _mapping(path: Path, parse: Any) -> tuple[dict[str, Any], str]:
         return {}, f"{path.name} cannot be read: {why(error)}"
     try:
         value = parse(data.decode()) if len(data) <= _LARGEST else None
+        repr(value)  # ValueError: integers of thousands of digits, which nothing can show
     except (ValueError, yaml.YAMLError, RecursionError):
         value = None
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
@@ -337,8 +365,8 @@ def _events(path: Path) -> tuple[list[dict[str, Any]], str]:
     """The events of a metrics file, and what is wrong with it; a line that is being written is nothing wrong."""
     try:
         events = list(read_metrics(path))
-        with open(path, "rb") as file:
-            lines = sum(line.endswith(b"\n") for line in file)
+        with open_regular(path) as file:
+            lines = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
     except FileNotFoundError:
         return [], "metrics.jsonl is missing"
     except OSError as error:
@@ -384,6 +412,8 @@ def _result(opponent: str, rung: object) -> Result | None:
     if wins is None or draws is None or losses is None or score is None or elo is None or low is None or high is None:
         return None
     counts = int(wins), int(draws), int(losses)
+    if min(counts) < 0 or not 0 <= score <= 1 or not -_GREATEST_ELO <= low <= elo <= high <= _GREATEST_ELO:
+        return None
     return Result(opponent, *counts, score, elo, low, high, number(rung, "distinct"))
 
 

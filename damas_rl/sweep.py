@@ -16,20 +16,23 @@ import itertools
 import json
 import re
 import shlex
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, RangeSweep
 from hydra.errors import HydraException
 
 from damas_env.errors import shown
+from damas_env.notation import visible
 from damas_rl import compose
 from damas_rl.checkpoint import numbered
 from damas_rl.closing import program, resume_command
-from damas_rl.files import atomic_write, why
+from damas_rl.config import RunConfig
+from damas_rl.files import atomic_write, open_regular, why
 from damas_rl.run_files import CHECKPOINTS
 from damas_rl.rundir import RunError
 from damas_rl.runs import NoRunError, is_running, read_run
@@ -39,6 +42,11 @@ _RECORD = "sweep.json"
 
 _MOST = 10_000
 """Runs of one sweep."""
+
+_PLACES = ("run_dir=", "runs_dir=")
+
+_FOLDER = "[0-9]{1,5}(-[A-Za-z0-9._-]{1,80})?"
+"""Names of the folders of runs, see :func:`_folder_name`."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,7 @@ def create(words: Sequence[str]) -> Sweep:
         for number, (changed, all_words) in enumerate(choices, 1)
     )
     configs = [compose.load(all_words) for _, all_words in choices]
+    _refuse_equal(choices, configs)
     if len({(config.runs_dir, config.run_dir) for config in configs}) > 1:
         raise ConfigError("run_dir and runs_dir say where the whole sweep lies, so they take one value.")
     first = configs[0]
@@ -93,15 +102,16 @@ def reopen(path: Path) -> Sweep:
         RunError: there is none, or its record is damaged.
     """
     try:
-        record = json.loads((path / _RECORD).read_bytes())
-        jobs = tuple(Job(str(job["folder"]), tuple(map(str, job["words"]))) for job in record["jobs"])
+        with open_regular(path / _RECORD) as file:
+            record = json.load(file)
+        jobs = tuple(map(_job, record["jobs"]))
     except FileNotFoundError:
         raise RunError(f"{path} is not the folder of a sweep (it has no {_RECORD}).") from None
     except OSError as error:
         raise RunError(f"{path / _RECORD} cannot be read: {why(error)}.") from None
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         jobs = ()
-    if not jobs or any(Path(job.folder).name != job.folder or job.folder in ("", "..") for job in jobs):
+    if not jobs:
         raise RunError(f"{path / _RECORD} is damaged: it does not hold the runs of a sweep.")
     return Sweep(path, jobs)
 
@@ -123,7 +133,7 @@ def make_runs(sweep: Sweep, train: Callable[[Sequence[str], Path | None], int], 
     for number, job in enumerate(sweep.jobs, 1):
         path = sweep.path / job.folder
         words = " ".join(map(shlex.quote, job.words))
-        say(f"Run {number} of {len(sweep.jobs)}: {words}")
+        say(f"Run {number} of {len(sweep.jobs)}: {visible(words)}")
         if is_running(path):
             say(f"Another process is making it in {path}.")
             continue
@@ -133,8 +143,6 @@ def make_runs(sweep: Sweep, train: Callable[[Sequence[str], Path | None], int], 
         if begun(path):
             status = train([f"resume={path}"], None)
         else:
-            if path.exists():
-                shutil.rmtree(path)
             status = train(job.words, path)
         gc.collect()  # the buffers of a run are large, and some hang in cycles
         if status >= 128:
@@ -150,7 +158,7 @@ def make_runs(sweep: Sweep, train: Callable[[Sequence[str], Path | None], int], 
 
 def begun(path: Path) -> bool:
     """True if a run can go on in a folder; False where a process ended before there was anything to go on from."""
-    return bool(numbered(path / CHECKPOINTS.folder))
+    return bool(numbered(path / CHECKPOINTS.folder)) or (path / "config.yaml").exists()
 
 
 def run_words(path: Path, words: Sequence[str]) -> list[str]:
@@ -172,7 +180,7 @@ def expand(words: Sequence[str]) -> list[tuple[list[str], list[str]]]:
         values = _values(word)
         runs *= len(values)
         if runs > _MOST:
-            raise ConfigError(f"These words ask for more than {_MOST:,} runs.")
+            raise _too_many()
         options.append([(value, len(values) > 1) for value in values])
     return [
         ([word for word, chosen in combination if chosen], [word for word, _ in combination])
@@ -187,7 +195,12 @@ def _values(word: str) -> list[str]:
         if not parsed.is_sweep_override():
             return [word]
         if parsed.is_discrete_sweep():
-            return [f"{parsed.get_key_element()}={value}" for value in parsed.sweep_string_iterator()]
+            values = _listed(parsed)
+            if not values:
+                raise ConfigError(f"{shown(word)} names no value at all.")
+            return [f"{parsed.get_key_element()}={value}" for value in values]
+    except ConfigError:
+        raise
     except (HydraException, ValueError, RecursionError):
         return [word]  # what is wrong with it is told when the configuration is composed
     raise ConfigError(
@@ -195,8 +208,42 @@ def _values(word: str) -> list[str]:
     )
 
 
+def _listed(parsed: Override) -> list[str]:
+    """The values of a word, counted before they are listed: a range may have billions, or no end."""
+    value = parsed.value()
+    if isinstance(value, RangeSweep) and len(list(itertools.islice(value.range(), _MOST + 1))) > _MOST:
+        raise _too_many()
+    return list(parsed.sweep_string_iterator())
+
+
+def _too_many() -> ConfigError:
+    return ConfigError(f"These words ask for more than {_MOST:,} runs.")
+
+
+def _refuse_equal(choices: Sequence[tuple[list[str], list[str]]], configs: Sequence[RunConfig]) -> None:
+    """ConfigError for two runs that are the same: then a value was named twice, or a later word overrides others."""
+    seen: dict[str, list[str]] = {}
+    for (changed, _), config in zip(choices, configs, strict=True):
+        other = seen.setdefault(repr(config), changed)
+        if other is not changed:
+            raise ConfigError(
+                f"{shown(' '.join(other))} and {shown(' '.join(changed))} are the same run; name each key and each "
+                "value once."
+            )
+
+
+def _job(written: Any) -> Job:
+    """A run of a record; ValueError if :func:`create` cannot have written it, as it leads to another folder."""
+    folder, words = written["folder"], written["words"]
+    if not re.fullmatch(_FOLDER, folder) or not isinstance(words, list):
+        raise ValueError
+    if any(word.startswith(("resume=", *_PLACES)) for word in words):
+        raise ValueError
+    return Job(folder, tuple(words))
+
+
 def _without_place(words: Sequence[str]) -> list[str]:
-    return [word for word in words if not word.startswith(("run_dir=", "runs_dir="))]
+    return [word for word in words if not word.startswith(_PLACES)]
 
 
 def _folder_name(number: int, total: int, changed: Sequence[str]) -> str:

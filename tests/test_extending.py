@@ -194,6 +194,7 @@ def test_rules_of_ones_own(capsys):
         ("no_such_module_here", None, "no_such_module_here could not be imported: ModuleNotFoundError"),
         ("broken.py", "def", "broken.py could not be imported: SyntaxError: invalid syntax"),
         ("wrong.py", "1 / 0", "wrong.py could not be imported: ZeroDivisionError: division by zero"),
+        ("leaving.py", "import sys; sys.exit()", "leaving.py could not be imported: SystemExit"),
         ("json.py", "", "json.py needs another name; a module 'json' is there already"),
         ("taken.py", "from damas_rl.players import *; register_player('random', (), None)", "'random' is taken"),
         ("name.py", "from damas_rl.networks import *; register_network('My Net', None)", "not 'My Net'"),

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 from damas_rl.cli import main
 from damas_rl.reports import page
 from damas_rl.reports.comparison import Curve, curve, make_groups, shown_value, spread, summary
-from damas_rl.reports.curves import learning_curves
+from damas_rl.reports.curves import learning_curves, picture_bytes
 from damas_rl.reports.run_page import UNKNOWN, time_spent
 from damas_rl.runs import find_runs, read_run, read_runs
 from run_cases import MADE_BY, make_run
@@ -243,6 +244,35 @@ def test_a_report_is_honest_about_what_is_missing(runs, tmp_path):
     (run / "config.yaml").unlink()
     assert main(["report", str(run), "--out", str(out)]) == 0
     assert "The configuration cannot be read" in words(out.read_text())
+
+
+def test_names_are_drawn_letter_by_letter(runs, tmp_path):
+    names = ["$x_$", "a$\\frac$", "\ud800", "\x1b[2J", "_hidden"]
+    run = Path(shutil.copytree(runs / "w16-s1", tmp_path / "one"))
+    event = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])
+    event["ladder"] = {name: event["ladder"]["random"] for name in names}
+    (run / "metrics.jsonl").write_text(json.dumps(event) + "\n")
+    other = Path(shutil.copytree(run, tmp_path / "other"))
+    config = (other / "config.yaml").read_text()
+    (other / "config.yaml").write_text(config.replace("width: 16", "width: 32"))
+    for paths in ([run], [run, other]):
+        groups = make_groups(read_runs(paths)[0])
+        figure = learning_curves(groups, "score")
+        assert picture_bytes(figure, "svg")
+        drawn = [text.get_text() for text in figure.findobj(Text)]
+        assert "\x1b" not in "".join(drawn) and any("\\x1b[2J" in text for text in drawn)
+        assert any(r"\$x_\$" in text for text in drawn)
+
+
+def test_notes_of_a_hostile_run_become_no_command_and_break_no_page(runs, tmp_path):
+    run = Path(shutil.copytree(runs / "w16-s1", tmp_path / "a"))
+    notes = {"git_revision": "0123456; rm -rf ~", "words": ["seed=1; rm -rf ~"], "machine": {"processor": {}}}
+    (run / "meta.json").write_text(json.dumps(notes | {"resumed": [1, None, {"machine": {"processor": []}}]}))
+    out = tmp_path / "page.html"
+    assert main(["report", str(run), "--out", str(out)]) == 0
+    told = words(out.read_text())
+    assert "git checkout" not in told and "python train.py 'seed=1; rm -rf ~'" in told
+    assert main(["compare", str(run), str(runs / "w32-s1"), "--out", str(tmp_path / "compared")]) == 0
 
 
 def test_time_is_spent_on_something(runs):

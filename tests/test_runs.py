@@ -89,6 +89,9 @@ def test_parts_of_a_run(run):
         ("config.yaml", b"\xff\xfe", "config.yaml is damaged"),
         ("config.yaml", b"a: [", "config.yaml is damaged"),
         ("config.yaml", b"[" * 100_000, "config.yaml is damaged"),
+        ("config.yaml", b"selfplay: {}\na: &a [1]\nb: *a\n", "config.yaml is damaged"),
+        ("config.yaml", b"selfplay: &s\n  a: *s\n", "config.yaml is damaged"),
+        ("config.yaml", b"selfplay: {}\nseed: 0x" + b"f" * 9999, "config.yaml is damaged"),
         ("config.yaml", b"defaults: []", "config.yaml is not the configuration of a run"),
         ("config.yaml", None, "config.yaml is missing"),
         ("meta.json", b"{", "meta.json is damaged"),
@@ -119,6 +122,58 @@ def test_numbers_of_other_types_are_left_out(run):
     assert read.remarks == ("1 of its measurements cannot be read",)  # a line that is being written is no remark
     assert [number({"a": {"b": value}}, "a", "b") for value in (1, 2.5, True, "1", None)] == [1, 2.5, None, None, None]
     assert number({"a": 1}, "a", "b") is None
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"elo": 9e3},
+        {"low": -1e9},
+        {"high": 1e9},
+        {"score": 1.5},
+        {"wins": -2},
+        {"elo": 10**401},
+        {"wins": 1e200},
+    ],
+)
+def test_impossible_results_are_no_results(run, values):
+    event = json.loads(lines(run)[-1])
+    event["ladder"]["random"] |= values
+    with open(run / "metrics.jsonl", "a") as file:
+        file.write(f"{json.dumps(event)}\n")
+    read = read_run(run)
+    assert len(read.measurements) == 3 and read.remarks == ("1 of its measurements cannot be read",)
+
+
+def test_numbers_beyond_all_measure_are_none():
+    for value in (10**401, -(10**401), 1e300, float("inf"), float("nan")):
+        assert number({"a": value}, "a") is None
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "meta.json", "metrics.jsonl", "lock"])
+@pytest.mark.parametrize("device", [None, "/dev/zero"])
+def test_pipes_and_devices_are_not_read(run, name, device):
+    (run / name).unlink()
+    if device:
+        (run / name).symlink_to(device)
+    else:
+        os.mkfifo(run / name)
+    told = () if name == "lock" else (f"{name} cannot be read: not a regular file",)
+    assert read_run(run).remarks == told
+
+
+def test_a_line_without_end_does_not_hide_the_others(run):
+    with open(run / "metrics.jsonl", "a") as file:
+        file.write("x" * 3_000_000 + "\n" + lines(run)[0])
+    read = read_run(run)
+    assert len(read.iterations) == 7 and read.remarks == ("1 of the 11 lines of metrics.jsonl are damaged",)
+
+
+def test_only_what_git_calls_a_commit_is_a_revision(run):
+    hostile = ["0123456; rm -rf ~", "0123456\nrm -rf ~", "--help", "unknown", "012345", "0123456-dirty"]
+    parts = [MADE_BY | {"git_revision": revision} for revision in hostile]
+    (run / "meta.json").write_text(json.dumps(parts[0] | {"resumed": parts[1:]}))
+    assert read_run(run).revisions == ["0123456-dirty"]
 
 
 def test_runs_are_found_below_a_folder_and_once(run):

@@ -9,6 +9,7 @@ import pytest
 
 from damas_rl import launch, sweep
 from damas_rl.metrics import read_metrics
+from damas_rl.rundir import RunDirectory, RunError
 from damas_rl.runs import find_runs, read_run
 from damas_rl.strict import ConfigError
 from run_cases import make_run
@@ -50,12 +51,18 @@ def test_folders_are_plain_names_in_order(tmp_path):
         (["learner.learning_rate=interval(0.1,0.2)"], "needs values that can be listed"),
         (["seed=1,2", "run_dir=a,b"], "they take one value"),
         (["seed"], "write key=value"),
+        (["seed=1,2", "seed=3"], "are the same run"),
+        (["seed=1,1"], "are the same run"),
+        (["seed=range(0,30000000000)"], "more than 10,000 runs"),
+        (["seed=shuffle(range(0,30000000000))"], "more than 10,000 runs"),
+        (["seed=range(1,1)"], "names no value"),
         (["resume=nowhere"], "not the folder of a sweep"),
         (["resume=nowhere", "seed=1"], "without 'seed=1'"),
     ],
 )
 def test_what_cannot_be_swept_is_told_before_anything_is_made(tmp_path, monkeypatch, capsys, words, expected):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sweep, "make_runs", lambda *_: 0)  # what is not refused is not trained here
     assert expected in refusal(capsys, *words)
     assert not list(tmp_path.iterdir())
 
@@ -68,7 +75,22 @@ def test_a_folder_in_use_is_refused(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "record", ["", "[]", '{"jobs": []}', '{"jobs": [{"folder": "../x", "words": []}]}', '{"jobs": [{"folder": "a"}]}']
+    "record",
+    [
+        "",
+        "[]",
+        '{"jobs": []}',
+        '{"jobs": [{"folder": "../x", "words": []}]}',
+        '{"jobs": [{"folder": "1-a"}]}',
+        '{"jobs": [{"folder": "1\\u0000b", "words": []}]}',
+        '{"jobs": [{"folder": "1-\\ud800", "words": []}]}',
+        '{"jobs": [{"folder": "thesis", "words": []}]}',
+        '{"jobs": [{"folder": 1, "words": []}]}',
+        '{"jobs": [{"folder": "1-a", "words": "xyz"}]}',
+        '{"jobs": [{"folder": "1-a", "words": [1]}]}',
+        '{"jobs": [{"folder": "1-a", "words": ["resume=other"]}]}',
+        '{"jobs": [{"folder": "1-a", "words": ["run_dir=other"]}]}',
+    ],
 )
 def test_a_damaged_record_is_named(tmp_path, capsys, record):
     (tmp_path / "sweep.json").write_text(record)
@@ -89,7 +111,7 @@ def test_a_sweep_goes_on_where_it_was(tmp_path):
 
     def train(words, path):
         calls.append((list(words), path))
-        assert path is None or not path.exists()
+        assert path is None or not any(path.glob("*/*"))
         return 2 if path == begun else 130 if path == missing else 0
 
     with open(running / "lock") as lock:
@@ -105,6 +127,55 @@ def test_a_sweep_goes_on_where_it_was(tmp_path):
         assert expected in said
     assert f"train.py -m resume={tmp_path}" in told[-1]
     assert finished.exists() and interrupted.exists()
+
+
+def files(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_sweep_that_goes_on_removes_nothing(tmp_path, capsys):
+    made = sweep.create(["experiment=tiny", "seed=range(1,6)", f"run_dir={tmp_path}"])
+    unreadable, without_checkpoints, foreign, model, locked = (tmp_path / job.folder for job in made.jobs)
+    make_run(unreadable)
+    (unreadable / "config.yaml").unlink()
+    (unreadable / "networks" / "net-0000006.pt").write_bytes(b"weights")
+    make_run(without_checkpoints)
+    (without_checkpoints / "metrics.jsonl").write_text((without_checkpoints / "metrics.jsonl").read_text()[:-100])
+    (foreign / "chapters").mkdir(parents=True)
+    (foreign / "chapters" / "one.txt").write_text("mine")
+    (model / "checkpoints").mkdir(parents=True)
+    (model / "checkpoints" / "weights.bin").write_text("mine")
+    locked.mkdir()
+    (locked / "lock").write_text("mine")
+    before = files(tmp_path)
+    assert launch.main(["-m", f"resume={tmp_path}"]) == 2
+    assert capsys.readouterr().err.count("train.py: ") == 5
+    assert {path: data for path, data in files(tmp_path).items() if path.name != "lock" or path.parent == locked} == {
+        path: data for path, data in before.items() if path.name != "lock" or path.parent == locked
+    }
+
+
+def test_a_run_that_ended_before_its_configuration_was_written_is_begun_again(tmp_path):
+    run = RunDirectory.create(tmp_path / "run")
+    (tmp_path / "run" / "mine").write_text("mine")
+    with pytest.raises(RunError, match="not empty"):
+        RunDirectory.create(tmp_path / "run")
+    run.close()
+    (tmp_path / "run" / "mine").unlink()
+    (tmp_path / "run" / ".config.yaml.17.tmp").write_text("half")
+    RunDirectory.create(tmp_path / "run").close()
+    assert {path.name for path in (tmp_path / "run").iterdir()} == {"checkpoints", "networks", "games", "tb", "lock"}
+
+
+def test_the_lock_is_never_somebody_elses_file(tmp_path):
+    (tmp_path / "mine").write_text("mine")
+    RunDirectory.create(tmp_path / "run").close()
+    (tmp_path / "run" / "lock").unlink()
+    (tmp_path / "run" / "lock").symlink_to(tmp_path / "mine")
+    for way in (RunDirectory.create, RunDirectory.open):
+        with pytest.raises(RunError):
+            way(tmp_path / "run")
+    assert (tmp_path / "mine").read_text() == "mine"
 
 
 def test_a_run_that_fails_does_not_stop_the_others(tmp_path):

@@ -97,7 +97,7 @@ def _runs(groups: Sequence[Group]) -> page.Html:
 
 def _remarks(run: Run) -> str:
     """What makes a run hard to compare."""
-    names = {part["machine"].get("processor") for part in run.parts if isinstance(part.get("machine"), dict)}
+    names = {str(part["machine"].get("processor")) for part in run.parts if isinstance(part.get("machine"), dict)}
     parts = [f"in {len(run.parts)} parts"] if len(run.parts) > 1 else []
     return "; ".join((*run.remarks, *parts, *(["on different processors"] if len(names) > 1 else [])))
 

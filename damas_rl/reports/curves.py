@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
+from damas_env.notation import visible
 from damas_rl.reports.comparison import COSTS, Group, curve, spread
 from damas_rl.runs import Run, number
 
@@ -59,7 +60,7 @@ def learning_curves(groups: Sequence[Group], quantity: str, costs: Iterable[str]
                     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
                 if quantity == "score":
                     axes.set_ylim(-2, 102)
-            row[0].set_ylabel(f"{title}\n{_QUANTITIES[quantity]}" if title else _QUANTITIES[quantity])
+            row[0].set_ylabel(f"{_plain(title)}\n{_QUANTITIES[quantity]}" if title else _QUANTITIES[quantity])
         for cost, axes in zip(costs, panels[-1], strict=True):
             axes.set_xlabel(COSTS[cost])
 
@@ -147,9 +148,14 @@ def _figure(
         draw(figure.subplots(rows, columns, squeeze=False))
         if lines:
             handles = [Line2D([], [], color=ink, marker="o", markersize=3.5) for _, ink in legend]
-            names = [name for name, _ in legend]
+            names = [_plain(name) for name, _ in legend]
             figure.legend(handles, names, loc="outside upper left", ncols=3, frameon=False)
     return figure
+
+
+def _plain(name: str) -> str:
+    """A name as matplotlib draws it letter by letter: dollars would make mathematics of it."""
+    return visible(name).replace("$", r"\$")
 
 
 def picture_bytes(figure: Figure, form: str) -> bytes:

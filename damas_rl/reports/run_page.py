@@ -11,7 +11,7 @@ from damas_rl.config import RunConfig
 from damas_rl.reports import page
 from damas_rl.reports.comparison import COSTS, Group, shown_value
 from damas_rl.reports.curves import iteration_curves, learning_curves, picture_bytes
-from damas_rl.runs import Run, number
+from damas_rl.runs import Run, number, revision_of
 from damas_rl.strict import flatten
 
 UNKNOWN = "not recorded"
@@ -271,8 +271,8 @@ def _repeat(run: Run) -> list[page.Html]:
     commands, checked_out = [], None
     by_actors = run.setting("cluster.kind") == "ray"
     for part in run.parts:
-        words, revision = part.get("words"), part.get("git_revision")
-        if isinstance(revision, str) and revision not in ("unknown", checked_out):
+        words, revision = part.get("words"), revision_of(part)
+        if revision and revision != checked_out:
             checked_out = revision
             commands.append(f"git checkout {revision.removesuffix('-dirty')}")
         if isinstance(words, list):
