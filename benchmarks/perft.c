@@ -7,6 +7,10 @@
  * Bits: rows of four squares from the bottom left, with one unused bit after every second row, so that a diagonal
  * step is 4 or 5 bits. One code path for each side, chosen at compile time.
  *
+ * To see what features of the kernel cost, each can be compiled in: TURN, one code path, and a board that is turned at
+ * every ply; LISTS, quiet moves that are packed into codes, stored and unpacked; TRY_BACK, captures that also look in
+ * the direction that they came from.
+ *
  * Input, one task a line: white men, white kings, black men, black kings (hexadecimal), depth; White is to move.
  * Output for each line: leaves and seconds of processor time.
  */
@@ -70,7 +74,9 @@ static void add(Captures *found, int to, Bits captured, int taken) {
 static void man_jumps(Captures *found, int at, Bits captured, int taken, int back) {
     int further = 0;
     for (int direction = 0; direction < 4; direction++) {
+#ifndef TRY_BACK
         if (direction == back) continue; /* only the piece just captured stands there */
+#endif
         Bits victim = step(direction, (Bits)1 << at) & found->victims & ~captured;
         Bits landing = step(direction, victim) & board & ~found->occupied;
         if (landing) {
@@ -84,7 +90,9 @@ static void man_jumps(Captures *found, int at, Bits captured, int taken, int bac
 static void king_jumps(Captures *found, int at, Bits captured, int taken, int back) {
     int further = 0;
     for (int direction = 0; direction < 4; direction++) {
+#ifndef TRY_BACK
         if (direction == back) continue;
+#endif
         Bits hit = rays[direction][at] & found->occupied;
         if (!hit) continue;
         int square = direction < DOWN4 ? LOWEST(hit) : HIGHEST(hit);
@@ -125,6 +133,18 @@ INLINE Bits king_targets(int at, Bits occupied) {
 static uint64_t perft_white(Bits men, Bits kings, Bits other_men, Bits other_kings, int depth);
 static uint64_t perft_black(Bits men, Bits kings, Bits other_men, Bits other_kings, int depth);
 
+#ifdef TURN
+INLINE Bits turned(Bits w) {
+    w = __builtin_bswap64(w);
+    w = (w >> 4 & 0x0f0f0f0f0f0f0f0full) | (w & 0x0f0f0f0f0f0f0f0full) << 4;
+    w = (w >> 2 & 0x3333333333333333ull) | (w & 0x3333333333333333ull) << 2;
+    w = (w >> 1 & 0x5555555555555555ull) | (w & 0x5555555555555555ull) << 1;
+    return w >> 28;
+}
+#define NEXT(a, b, c, d, e) perft_white(turned(a), turned(b), turned(c), turned(d), e)
+#else
+#define NEXT(a, b, c, d, e) next(a, b, c, d, e)
+#endif
 INLINE uint64_t perft(int white, Bits men, Bits kings, Bits other_men, Bits other_kings, int depth) {
     uint64_t (*next)(Bits, Bits, Bits, Bits, int) = white ? perft_black : perft_white;
     Bits crowning = white ? top : bottom;
@@ -142,11 +162,39 @@ INLINE uint64_t perft(int white, Bits men, Bits kings, Bits other_men, Bits othe
             } else {
                 new_kings = (kings ^ from) | to;
             }
-            leaves += next(other_men & kept, other_kings & kept, new_men, new_kings, depth - 1);
+            leaves += NEXT(other_men & kept, other_kings & kept, new_men, new_kings, depth - 1);
         }
         return leaves;
     }
     Bits occupied = men | kings | other_men | other_kings, empty = board & ~occupied;
+#ifdef LISTS
+    if (depth > 1) {
+        uint64_t codes[128];
+        int count = 0;
+        Bits movers = kings | (men & (white ? empty >> 4 | empty >> 5 : empty << 4 | empty << 5));
+        for (; movers; movers &= movers - 1) {
+            int at = LOWEST(movers);
+            Bits from = (Bits)1 << at;
+            if (men & from) {
+                for (int side = 0; side < 2; side++) {
+                    Bits to = (white ? from << (4 + side) : from >> (4 + side)) & empty;
+                    if (to) codes[count++] = (uint64_t)at << 58 | (uint64_t)LOWEST(to) << 52 | ((to & crowning) != 0);
+                }
+            } else {
+                for (Bits targets = king_targets(at, occupied); targets; targets &= targets - 1)
+                    codes[count++] = (uint64_t)at << 58 | (uint64_t)LOWEST(targets) << 52;
+            }
+        }
+        for (int i = 0; i < count; i++) {
+            Bits from = (Bits)1 << (codes[i] >> 58), to = (Bits)1 << (codes[i] >> 52 & 63);
+            if (men & from) {
+                if (codes[i] & 1) leaves += NEXT(other_men, other_kings, men ^ from, kings | to, depth - 1);
+                else leaves += NEXT(other_men, other_kings, men ^ from ^ to, kings, depth - 1);
+            } else leaves += NEXT(other_men, other_kings, men, kings ^ from ^ to, depth - 1);
+        }
+        return leaves;
+    }
+#endif
     for (int side = 0; side < 2; side++) {
         int shift = 4 + side;
         Bits targets = (white ? men << shift : men >> shift) & empty;
@@ -156,8 +204,8 @@ INLINE uint64_t perft(int white, Bits men, Bits kings, Bits other_men, Bits othe
         }
         for (; targets; targets &= targets - 1) {
             Bits to = targets & -targets, from = white ? to >> shift : to << shift;
-            if (to & crowning) leaves += next(other_men, other_kings, men ^ from, kings | to, depth - 1);
-            else leaves += next(other_men, other_kings, men ^ from ^ to, kings, depth - 1);
+            if (to & crowning) leaves += NEXT(other_men, other_kings, men ^ from, kings | to, depth - 1);
+            else leaves += NEXT(other_men, other_kings, men ^ from ^ to, kings, depth - 1);
         }
     }
     for (Bits rest = kings; rest; rest &= rest - 1) {
@@ -167,7 +215,7 @@ INLINE uint64_t perft(int white, Bits men, Bits kings, Bits other_men, Bits othe
             continue;
         }
         for (; targets; targets &= targets - 1)
-            leaves += next(other_men, other_kings, men, kings ^ from ^ (targets & -targets), depth - 1);
+            leaves += NEXT(other_men, other_kings, men, kings ^ from ^ (targets & -targets), depth - 1);
     }
     return leaves;
 }

@@ -1,6 +1,6 @@
 """Move generation: perft of the kernel, of a bitboard generator in C (perft.c) and of py-draughts, side by side.
 
-    python benchmarks/perft.py [--rounds 7] [--peers peers/bin/python] [--json FILE]
+    python benchmarks/perft.py [--rounds 7] [--peers peers/bin/python] [--define TURN LISTS TRY_BACK] [--json FILE]
 
 One thread, no hash, last ply counted without being played, from the start; the three take turns, and medians are
 compared. Every count is checked. Times are those of the processor, so other programs hardly count. --peers is the
@@ -34,6 +34,9 @@ def main() -> None:
     parser.add_argument("--kings-depth", type=int, default=6, help="plies from a position with kings")
     parser.add_argument("--peer-depth", type=int, default=6, help="plies of py-draughts")
     parser.add_argument("--cc", default="cc", help="C compiler")
+    parser.add_argument(
+        "--define", nargs="*", default=[], help="features of the kernel that perft.c takes over, see there"
+    )
     parser.add_argument("--peers", type=Path, help="Python with py-draughts")
     parser.add_argument("--json", type=Path, help="file for the figures")
     arguments = parser.parse_args()
@@ -50,7 +53,8 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "perft"
-        subprocess.run([arguments.cc, "-O3", "-march=native", HERE / "perft.c", "-o", program], check=True)
+        features = [f"-D{name}" for name in arguments.define]
+        subprocess.run([arguments.cc, "-O3", "-march=native", *features, HERE / "perft.c", "-o", program], check=True)
         yardstick = Peer([program])
         library = Peer([arguments.peers, HERE / "peers.py", "perft"]) if arguments.peers else None
         counts = {}
