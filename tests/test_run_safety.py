@@ -161,7 +161,7 @@ def test_a_run_goes_on_once_its_damaged_notes_are_away(copied):
 def test_run_directories_that_cannot_be_are_refused(finished, tmp_path, capsys):
     file = tmp_path / "file"
     file.write_text("mine")
-    (tmp_path / "empty" / "checkpoints").mkdir(parents=True)
+    (tmp_path / "empty" / "networks").mkdir(parents=True)
     for place, expected in (
         ("/dev/null", "/dev/null is a file, not a folder; choose another run_dir="),
         (file, f"{file} is a file, not a folder"),
