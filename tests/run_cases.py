@@ -1,10 +1,12 @@
-"""Run directories without runs: what training leaves behind, with figures made up along a curve."""
+"""Run directories: made up, with figures along a curve, or left behind by a process that was ended."""
 
 import json
 from dataclasses import asdict
 
+import pytest
 import yaml
 
+from damas_rl import launch, trainer
 from damas_rl.compose import load
 from damas_rl.elo import elo_difference
 
@@ -72,3 +74,18 @@ def make_run(path, *words, iterations=6, strength=5, seconds=30.0, plies=1000, m
     (path / "metrics.jsonl").write_text("".join(f"{json.dumps(event)}\n" for event in events))
     (path / "lock").write_text("1\n")
     return path
+
+
+def killed_in_the_closing_measurement(monkeypatch, *words):
+    """Trains by these words of train.py until the closing measurement is to be saved, which is interrupted."""
+    save = trainer.Trainer._save
+
+    def killed(self):
+        if self.counts.measured:
+            raise KeyboardInterrupt
+        save(self)
+
+    monkeypatch.setattr(trainer.Trainer, "_save", killed)
+    with pytest.raises(KeyboardInterrupt):
+        launch.main([*words])
+    monkeypatch.undo()

@@ -21,6 +21,7 @@ from damas_rl.metrics import MetricsLog, read_metrics
 from damas_rl.players import RandomPlayer
 from damas_rl.rundir import RunDirectory
 from damas_rl.search.transpositions import EXACT, MAX_GENERATION, new_table, probe, store
+from run_cases import killed_in_the_closing_measurement
 
 
 def ladder_lines(run):
@@ -83,17 +84,7 @@ def test_every_part_of_a_run_is_noted(copied):
 
 def test_a_closing_measurement_that_was_not_saved_is_measured_again_once(copied, monkeypatch):
     before = ladder_lines(copied)
-    save = trainer.Trainer._save
-
-    def killed(self):
-        if self.counts.measured:
-            raise KeyboardInterrupt
-        save(self)
-
-    monkeypatch.setattr(trainer.Trainer, "_save", killed)
-    with pytest.raises(KeyboardInterrupt):
-        launch.main([f"resume={copied}", "iterations=3"])
-    monkeypatch.undo()
+    killed_in_the_closing_measurement(monkeypatch, f"resume={copied}", "iterations=3")
     assert ladder_lines(copied) == [*before, 3]
     assert launch.main([f"resume={copied}", "iterations=3"]) == 0
     assert ladder_lines(copied) == [*before, 3]

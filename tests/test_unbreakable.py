@@ -20,6 +20,7 @@ from damas_rl.metrics import MetricsLog, read_metrics
 from damas_rl.networks import Evaluator
 from damas_rl.rundir import RunDirectory, RunError
 from damas_rl.strict import ConfigError
+from run_cases import killed_in_the_closing_measurement
 from test_checkpoint import same
 from test_trainer import learned
 
@@ -97,17 +98,7 @@ def test_a_run_that_ended_before_its_first_checkpoint_begins_again(short, tmp_pa
 
 
 def test_a_run_killed_in_its_closing_measurement_leaves_the_same_checkpoint(short, halfway, monkeypatch):
-    save = trainer.Trainer._save
-
-    def killed(self):
-        if self.counts.measured:
-            raise KeyboardInterrupt
-        save(self)
-
-    monkeypatch.setattr(trainer.Trainer, "_save", killed)
-    with pytest.raises(KeyboardInterrupt):
-        launch.main([f"resume={halfway}"])
-    monkeypatch.undo()
+    killed_in_the_closing_measurement(monkeypatch, f"resume={halfway}")
     goes_on(halfway, short)
 
 
