@@ -31,7 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7, help="turns of each program")
     parser.add_argument("--depth", type=int, default=10, help="plies of the kernel and the C program")
-    parser.add_argument("--kings-depth", type=int, default=6, help="plies from a position with kings")
+    parser.add_argument("--kings-depth", type=int, default=10, help="plies from a position with kings")
     parser.add_argument("--peer-depth", type=int, default=6, help="plies of py-draughts")
     parser.add_argument("--cc", default="cc", help="C compiler")
     parser.add_argument(

@@ -13,7 +13,7 @@ import pytest
 import capture_bounds
 from agreement import BRAZILIAN, VARIANTS, Decoder, compare, mixed_positions, number_to_bit, to_positions
 from damas_env.errors import IllegalActionError
-from damas_env.movegen import STACK_SHAPE
+from damas_env.movegen import STACK_SIZE
 from damas_env.position import Positions
 from damas_env.presets import RULE_SETS
 from damas_env.rules import get_rules
@@ -183,7 +183,9 @@ def test_the_move_list_holds_every_position() -> None:
     assert (value, witness) == (58, "")
     quiet = max(min(13 * pieces, 4 * (32 - pieces)) for pieces in range(1, 13))
     assert max(value, quiet) <= RULES.max_moves
-    assert capture_bounds.longest_capture() == 10 < STACK_SHAPE[0]
+    assert capture_bounds.longest_capture() == 10
+    most_men = (10 // 2 - 1) * 10 // 2  # four rows on 10x10
+    assert most_men * (16 - 1) + 1 <= STACK_SIZE
 
 
 def test_the_bounds_are_not_below_what_exists() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from damas_env.actions import encode
 from damas_env.kernel import kernel, popcount
-from damas_env.movegen import STACK_SHAPE, generate, is_capture, move_captured, play
+from damas_env.movegen import STACK_SIZE, generate, is_capture, move_captured, play
 from damas_env.outcome import advance_counters, events_of, judge, key, standing_laws
 from damas_env.rules import EVENT_CAPTURE, EVENT_MAN_MOVE, MAX_COUNTERS, MAX_HISTORY, RuleSet
 from damas_rl.search.clock import nanoseconds
@@ -72,7 +72,7 @@ def new_frames(rules: RuleSet) -> np.ndarray:
             ("scores", np.int64, moves),
             ("line", np.uint64, _FRAMES),
             ("actions", np.int16, moves),
-            ("stack", np.uint64, STACK_SHAPE),
+            ("stack", np.uint64, STACK_SIZE),
         ],
         align=True,
     )

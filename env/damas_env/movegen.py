@@ -2,7 +2,7 @@
 
 Boards are given as four uint64 words (own men, own kings, other men, other kings) in the view of the side to move;
 a move is one uint64 code (see :func:`pack`). Capture chains are searched with an explicit stack that the caller owns
-(see :data:`WORK`).
+(see :data:`WORK`); a word of it is a capture so far: ``square << 58 | king << 55 | captured set``.
 """
 
 import numpy as np
@@ -24,11 +24,15 @@ from damas_env.rules import (
     RuleSet,
 )
 
-STACK_SHAPE = (21, 6)
-"""Shape of the uint64 stack of :func:`generate`: one row for each piece captured so far."""
+STACK_SIZE = 304
+"""Words of the stack of :func:`generate`, for the captures still to be gone on with.
+
+A move takes at most 20 pieces, and a jump has at most 16 landing squares (10x10: 17 squares on the diagonals of a
+square, one of them the victim's), of which all but one wait while one is followed.
+"""
 
 WORK = np.dtype(
-    [("moves", np.uint64, MOST_MOVES), ("actions", np.int16, MOST_MOVES), ("stack", np.uint64, STACK_SHAPE)], align=True
+    [("moves", np.uint64, MOST_MOVES), ("actions", np.int16, MOST_MOVES), ("stack", np.uint64, STACK_SIZE)], align=True
 )
 """Work space of :func:`generate` and of ``actions.encode``; any record with these fields will do.
 
@@ -46,6 +50,8 @@ _FROM_SHIFT, _TO_SHIFT = np.uint64(58), np.uint64(52)
 _SIX_BITS = np.uint64(63)
 _PROMOTES = np.uint64(1)
 _CAPTURED = np.uint64((1 << 51) - 1)
+_KING_SHIFT = np.uint64(55)
+_CHAIN = np.uint64((1 << 55) - 1)
 
 # 10x10 has 55 bits with its five ghosts; a move code has room for 50, so the ghosts are squeezed out there.
 _GROUPS_10 = np.array(
@@ -90,6 +96,7 @@ def turn(spec, word):
 def ray(spec, direction, bit):
     """All bits beyond ``bit`` in one of the four directions, up to the edge."""
     size = flags_of(spec) & SIZE_MASK
+    bit = np.uint64(bit)  # unlike a signed index, it needs no look at whether it is negative
     if size == 8:
         return RAYS_8[direction, bit]
     if size == 10:
@@ -182,126 +189,158 @@ def play(spec, own_men, own_kings, other_men, other_kings, code):
         kept = ~move_captured(spec, code)
         other_men &= kept
         other_kings &= kept
-    return turn(spec, other_men), turn(spec, other_kings), turn(spec, own_men), turn(spec, own_kings)
+    if own_kings | other_kings:
+        own_kings, other_kings = turn(spec, own_kings), turn(spec, other_kings)
+    return turn(spec, other_men), other_kings, turn(spec, own_men), own_kings
 
 
 @kernel
-def _jump(spec, king, square, direction, blockers, men, kings):
-    """(victim bit, landing squares) of a piece on bit ``square`` in one direction; (0, 0) if it cannot jump.
+def _man_jump(spec, square, direction, blockers, men, kings):
+    """(victim bit, landing squares) of a man on bit ``square`` in one direction; (0, 0) if it cannot jump.
 
     ``men`` and ``kings`` are the pieces that may still be captured.
     """
     flags = flags_of(spec)
-    free = board_mask(spec) & ~blockers
-    if king and flags & FLYING_KINGS:
-        seen = ray(spec, direction, square) & blockers
-        if seen == _ZERO:
-            return _ZERO, _ZERO
-        hit = nearest(direction, seen)
-        victim = _ONE << np.uint64(hit)
-        if victim & (men | kings) == _ZERO:
-            return _ZERO, _ZERO
-        beyond = ray(spec, direction, hit)
-        stop = beyond & blockers
-        if flags & KING_LANDS_ADJACENT:
-            landing = step(spec, direction, victim) & free
-        elif stop == _ZERO:
-            landing = beyond
-        else:
-            end = nearest(direction, stop)
-            landing = beyond & ~(ray(spec, direction, end) | (_ONE << np.uint64(end)))
-        return victim, landing
-    if not king and direction >= DOWN_LEFT and not flags & MEN_CAPTURE_BACKWARD:
+    if direction >= DOWN_LEFT and not flags & MEN_CAPTURE_BACKWARD:
         return _ZERO, _ZERO
     victims = men
-    if king or flags & MEN_CAPTURE_KINGS:
+    if flags & MEN_CAPTURE_KINGS:
         victims |= kings
-    victim = step(spec, direction, _ONE << np.uint64(square)) & victims
-    return victim, step(spec, direction, victim) & free
+    return _short_jump(spec, square, direction, blockers, victims)
 
 
 @kernel
-def _can_capture(spec, king, square, blockers, men, kings):
+def _short_jump(spec, square, direction, blockers, victims):
+    victim = step(spec, direction, _ONE << np.uint64(square)) & victims
+    return victim, step(spec, direction, victim) & board_mask(spec) & ~blockers
+
+
+@kernel
+def _king_jump(spec, square, direction, blockers, men, kings):
+    """(victim bit, landing squares) of a king, like :func:`_man_jump`."""
+    flags = flags_of(spec)
+    if not flags & FLYING_KINGS:
+        return _short_jump(spec, square, direction, blockers, men | kings)
+    seen = ray(spec, direction, square) & blockers
+    if seen == _ZERO:
+        return _ZERO, _ZERO
+    hit = nearest(direction, seen)
+    victim = _ONE << np.uint64(hit)
+    if victim & (men | kings) == _ZERO:
+        return _ZERO, _ZERO
+    if flags & KING_LANDS_ADJACENT:
+        return victim, step(spec, direction, victim) & board_mask(spec) & ~blockers
+    return victim, _unblocked(spec, direction, hit, blockers)
+
+
+@kernel
+def _unblocked(spec, direction, square, blockers):
+    """The squares beyond ``square`` in one direction, up to the first blocker."""
+    beyond = ray(spec, direction, square)
+    stop = beyond & blockers
+    if stop == _ZERO:
+        return beyond
+    end = nearest(direction, stop)
+    return beyond & ~(ray(spec, direction, end) | (_ONE << np.uint64(end)))
+
+
+@kernel
+def _king_can_capture(spec, square, blockers, men, kings):
     for direction in range(4):
-        _, landing = _jump(spec, king, square, direction, blockers, men, kings)
+        _, landing = _king_jump(spec, square, direction, blockers, men, kings)
         if landing != _ZERO:
             return True
     return False
 
 
 @kernel
-def _piece_captures(spec, start, is_king, occupied, other_men, other_kings, count, best, work):
-    """Adds the captures of one piece to ``work.moves``; returns (count, best score) with shorter captures dropped.
+def _push(king, victim, landings, captured, stack, size):
+    """Puts the captures that one jump leads to on the stack; returns its size."""
+    rest = captured | victim | (np.uint64(king) << _KING_SHIFT)
+    while landings != _ZERO:
+        stack[size] = (np.uint64(lowest(landings)) << _FROM_SHIFT) | rest
+        landings &= landings - _ONE
+        size += 1
+    return size
 
-    Depth-first over jumps. The state of the jump in hand is in local variables, the states above it on ``work.stack``:
-    square, captured set, next direction, landing squares still to try, victim, flags (1 = found a jump, 2 = king).
-    """
+
+@kernel
+def _push_man_jump(spec, square, direction, captured, blockers, men, kings, stack, size):
+    victim, landings = _man_jump(spec, square, direction, blockers, men, kings)
+    return _push(False, victim, landings, captured, stack, size)
+
+
+@kernel
+def _push_king_jump(spec, square, direction, captured, blockers, men, kings, stack, size):
+    flags = flags_of(spec)
+    victim, landings = _king_jump(spec, square, direction, blockers, men, kings)
+    if flags & FLYING_KINGS and not flags & MAJORITY_QUANTITY:
+        # Without a majority law a capture must still be completed: where some landing squares of one
+        # jump allow a further jump, only those may be chosen.
+        men, kings = men & ~victim, kings & ~victim
+        if not flags & REMOVE_AT_END:
+            blockers &= ~victim
+        rest, going_on = landings, _ZERO
+        while rest != _ZERO:
+            target = lowest(rest)
+            rest &= rest - _ONE
+            if _king_can_capture(spec, target, blockers, men, kings):
+                going_on |= _ONE << np.uint64(target)
+        if going_on != _ZERO:
+            landings = going_on
+    return _push(True, victim, landings, captured, stack, size)
+
+
+@kernel
+def _piece_captures(spec, start, is_king, occupied, other_men, other_kings, count, best, work):
+    """Adds the captures of one piece to ``work.moves``; returns (count, best score) with shorter captures dropped."""
     moves, stack = work.moves, work.stack
     flags = flags_of(spec)
     top = crowning_row(spec)
     occupied &= ~(_ONE << np.uint64(start))
-    square, captured, direction, landings, victim = np.int64(start), _ZERO, 0, _ZERO, _ZERO
-    king, found, level = is_king, False, 0
+    square, captured, king, size = np.int64(start), _ZERO, is_king, 0
     while True:
-        if landings != _ZERO:
-            target = lowest(landings)
-            landings &= landings - _ONE
-            stack[level, 0], stack[level, 1], stack[level, 2] = np.uint64(square), captured, np.uint64(direction)
-            stack[level, 3], stack[level, 4] = landings, victim
-            stack[level, 5] = np.uint64(1 + 2 * king)
-            level += 1
-            square, captured, direction, landings, found = target, captured | victim, 0, _ZERO, False
-            if not king and (top >> np.uint64(target)) & _ONE:
-                if flags & PROMOTION_CONTINUE:
-                    king = True
-                elif flags & PROMOTION_STOP:
-                    direction = 4
-        elif direction < 4:
-            blockers, men, kings = occupied, other_men & ~captured, other_kings & ~captured
-            if not flags & REMOVE_AT_END:
-                blockers &= ~captured
-            victim, landings = _jump(spec, king, square, direction, blockers, men, kings)
-            direction += 1
-            if landings != _ZERO:
-                found = True
-                if king and flags & FLYING_KINGS and not flags & MAJORITY_QUANTITY:
-                    # Without a majority law a capture must still be completed: where some landing squares of one
-                    # jump allow a further jump, only those may be chosen.
-                    men, kings = men & ~victim, kings & ~victim
-                    if not flags & REMOVE_AT_END:
-                        blockers &= ~victim
-                    rest, going_on = landings, _ZERO
-                    while rest != _ZERO:
-                        target = lowest(rest)
-                        rest &= rest - _ONE
-                        if _can_capture(spec, king, target, blockers, men, kings):
-                            going_on |= _ONE << np.uint64(target)
-                    if going_on != _ZERO:
-                        landings = going_on
-        else:
-            if not found and level > 0:
-                score = 0
-                if flags & MAJORITY_QUANTITY:
-                    score = popcount(captured)
-                    if flags & MAJORITY_KINGS:
-                        score = 32 * score + popcount(captured & other_kings)
-                if score > best:
-                    best, count = score, 0
-                if score == best:
-                    promotes = not is_king and (king or (top >> np.uint64(square)) & _ONE != _ZERO)
-                    code = pack(spec, start, square, captured, promotes)
-                    known = False
+        before = size
+        blockers, men, kings = occupied, other_men & ~captured, other_kings & ~captured
+        if not flags & REMOVE_AT_END:
+            blockers &= ~captured
+        at_top = captured != _ZERO and (top >> np.uint64(square)) & _ONE != _ZERO
+        if flags & PROMOTION_CONTINUE:
+            king |= at_top
+        # One call for each direction, which is a constant of the machine code then.
+        if king:
+            size = _push_king_jump(spec, square, UP_LEFT, captured, blockers, men, kings, stack, size)
+            size = _push_king_jump(spec, square, UP_RIGHT, captured, blockers, men, kings, stack, size)
+            size = _push_king_jump(spec, square, DOWN_LEFT, captured, blockers, men, kings, stack, size)
+            size = _push_king_jump(spec, square, DOWN_RIGHT, captured, blockers, men, kings, stack, size)
+        elif not (flags & PROMOTION_STOP and at_top):
+            size = _push_man_jump(spec, square, UP_LEFT, captured, blockers, men, kings, stack, size)
+            size = _push_man_jump(spec, square, UP_RIGHT, captured, blockers, men, kings, stack, size)
+            size = _push_man_jump(spec, square, DOWN_LEFT, captured, blockers, men, kings, stack, size)
+            size = _push_man_jump(spec, square, DOWN_RIGHT, captured, blockers, men, kings, stack, size)
+        if size == before and captured != _ZERO:
+            score, taken = 0, popcount(captured)
+            if flags & MAJORITY_QUANTITY:
+                score = taken
+                if flags & MAJORITY_KINGS:
+                    score = 32 * score + popcount(captured & other_kings)
+            if score > best:
+                best, count = score, 0
+            if score == best:
+                code = pack(spec, start, square, captured, not is_king and (king or at_top))
+                known = False
+                if taken > 1:  # one piece cannot be taken in two ways that end alike
                     for other in range(count):
                         known |= moves[other] == code
-                    if not known and count < len(moves):
-                        moves[count] = code
-                        count += 1
-            if level == 0:
-                return count, best
-            level -= 1
-            square, captured, direction = np.int64(stack[level, 0]), stack[level, 1], np.int64(stack[level, 2])
-            landings, victim = stack[level, 3], stack[level, 4]
-            found, king = True, stack[level, 5] >= np.uint64(2)
+                if not known and count < len(moves):
+                    moves[count] = code
+                    count += 1
+        if size == 0:
+            return count, best
+        size -= 1
+        node = stack[size]
+        square, captured = np.int64(node >> _FROM_SHIFT), node & _CHAIN
+        king = (node >> _KING_SHIFT) & _ONE != _ZERO
 
 
 @kernel
@@ -388,13 +427,8 @@ def king_targets(spec, square, occupied):
     """Squares that a king on bit ``square`` reaches without capturing."""
     targets = _ZERO
     if flags_of(spec) & FLYING_KINGS:
-        for direction in range(4):
-            beyond = ray(spec, direction, square)
-            stop = beyond & occupied
-            if stop != _ZERO:
-                end = nearest(direction, stop)
-                beyond &= ~(ray(spec, direction, end) | (_ONE << np.uint64(end)))
-            targets |= beyond
+        targets = _unblocked(spec, UP_LEFT, square, occupied) | _unblocked(spec, UP_RIGHT, square, occupied)
+        targets |= _unblocked(spec, DOWN_LEFT, square, occupied) | _unblocked(spec, DOWN_RIGHT, square, occupied)
         return targets
     for direction in range(4):
         targets |= step(spec, direction, _ONE << np.uint64(square))
@@ -510,7 +544,7 @@ def perft(rules: RuleSet, boards: np.ndarray, depth: int) -> int:
     """
     layout = [
         ("boards", np.uint64, 4), ("count", np.int64), ("next", np.int64), ("moves", np.uint64, rules.max_moves),
-        ("stack", np.uint64, STACK_SHAPE),
+        ("stack", np.uint64, STACK_SIZE),
     ]  # fmt: skip
     leaves = int(_leaves(rules.spec, boards, depth, np.zeros(depth, dtype=np.dtype(layout, align=True))))
     if leaves < 0:
