@@ -10,8 +10,7 @@ from damas_env.notation.pdn import afresh
 from damas_env.position import COLORS, THREADS, Positions
 from damas_rl.play.lines import signed, spell_line
 from damas_rl.players import Choice, MctsPlayer, Player
-from damas_rl.tablebase import AT_ONCE, Tablebase, default_path, open_tablebase
-from damas_rl.tablebase.index import MOST_PIECES
+from damas_rl.tablebase.probe import Verdict, probe, table_for
 
 DECIDED = 0.5
 """Value from which a position counts as won; in between it is open. Two men are worth 0.46."""
@@ -20,24 +19,6 @@ _FALL = 0.3
 """A move throws a result away if the value falls by so much as well, so that none does at the border of a result."""
 
 _RESULTS = ("loss", "draw", "win")
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What an endgame table says of a position.
-
-    Attributes:
-        result: 1 = won, 0 = drawn, -1 = lost for the side to move, by the board alone.
-        plies: to the end with best play, 0 in draws.
-    """
-
-    result: int
-    plies: int
-
-    def __str__(self) -> str:
-        if self.result == 0:
-            return "draw"
-        return f"{'win' if self.result > 0 else 'loss'} in {self.plies} {'ply' if self.plies == 1 else 'plies'}"
 
 
 @dataclass(frozen=True)
@@ -120,8 +101,9 @@ def look_at(positions: Positions, player: Player, notation: str = "numeric") -> 
     legal = legal_moves(positions)
     children = positions.take(np.zeros(len(legal), dtype=int))
     children.step(np.array([move.action for move in legal]))
-    table = _table_for(positions)
-    verdicts = [_verdict(table, children.take(np.array([number])), after=True) for number in range(len(legal))]
+    table = table_for(positions)
+    here = probe(table, positions) if table else None
+    there = [probe(table, children.take(np.array([number]))) if table else None for number in range(len(legal))]
     if isinstance(player, MctsPlayer):
         choice, result = player.look(positions)
         value, nodes, line = float(choice.values[0]), int(choice.nodes[0]), choice.pvs[0]
@@ -143,11 +125,11 @@ def look_at(positions: Positions, player: Player, notation: str = "numeric") -> 
             line=spell_line(positions, lines[number], notation),
             prior=priors[number],
             visits=visits[number],
-            table=verdicts[number],
+            table=verdict.before if (verdict := there[number]) else None,
         )
         for number in order
     ]
-    return PositionView(value + 0.0, nodes, spell_line(positions, line, notation), views, _verdict(table, positions))
+    return PositionView(value + 0.0, nodes, spell_line(positions, line, notation), views, here)
 
 
 def judge_moves(
@@ -174,29 +156,6 @@ def judge_moves(
         if stop and stop():
             break
     return values.tolist(), lines, nodes
-
-
-def _table_for(positions: Positions) -> Tablebase | None:
-    """The smallest endgame table at hand that holds a position; small ones are built when they are first needed."""
-    pieces, rules = int(np.bitwise_count(positions.boards).sum()), positions.rules
-    if pieces <= AT_ONCE:
-        return open_tablebase(rules, AT_ONCE)
-    sizes = [size for size in range(pieces, MOST_PIECES + 1) if default_path(rules, size).exists()]
-    return open_tablebase(rules, sizes[0]) if sizes else None
-
-
-def _verdict(table: Tablebase | None, positions: Positions, after: bool = False) -> Verdict | None:
-    """What a table says of a batch of one; ``after``: of the move that has led there."""
-    if table is None:
-        return None
-    if positions.lost[0]:
-        result, plies = -1, 0
-    else:
-        results, distances = table.look_up(positions)
-        result, plies = int(results[0]), int(distances[0])
-        if plies < 0:
-            return None
-    return Verdict(-result, plies + (result != 0)) if after else Verdict(result, plies)
 
 
 @dataclass

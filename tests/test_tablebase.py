@@ -17,6 +17,7 @@ from damas_rl.search.alphabeta import AlphaBeta, Limits
 from damas_rl.search.transpositions import WON
 from damas_rl.tablebase import Tablebase, TablebaseError, default_path
 from damas_rl.tablebase.index import HOLE, Slice, number, place, slices, slot
+from damas_rl.tablebase.probe import table_kept
 
 RULES = ("cbd", "russian", "american", "thai", "spanish")
 
@@ -179,6 +180,25 @@ def test_files(tmp_path: Path, tables: dict[str, Tablebase]) -> None:
         table.look_up(Positions.initial("russian"))
 
 
+def test_a_damaged_cache_is_noticed(tmp_path: Path, tables: dict[str, Tablebase], monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    table, path = tables["cbd"], tmp_path / "three.dtb"
+    table.save(path)
+    assert (Tablebase.load(path, table.rules, 3).values == table.values).all()
+    (cached,) = tmp_path.rglob("*.values")
+    whole = cached.read_bytes()
+    assert whole[: len(table.values)] == table.values.tobytes()
+    for byte in (0, len(table.values) // 2, len(whole) - 1):  # the last byte belongs to the check itself
+        cached.write_bytes(whole[:byte] + bytes([whole[byte] ^ 2]) + whole[byte + 1 :])
+        assert (Tablebase.load(path, table.rules, 3).values == table.values).all()
+        assert cached.read_bytes() == whole
+    cached.write_bytes(whole[:-1])
+    assert (Tablebase.load(path, table.rules, 3).values == table.values).all()
+    before = cached.stat().st_mtime_ns
+    Tablebase.load(path, table.rules, 3)
+    assert cached.stat().st_mtime_ns == before  # a whole one is left alone
+
+
 def test_values_that_kernels_may_read(tables: dict[str, Tablebase]) -> None:
     """They are read by their address: others are refused, and a copy of a table does not point into the first one."""
     table = tables["cbd"]
@@ -194,6 +214,24 @@ def test_values_that_kernels_may_read(tables: dict[str, Tablebase]) -> None:
 def test_positions_outside_the_table(tables: dict[str, Tablebase]) -> None:
     result, plies = tables["cbd"].look_up(Positions.initial("cbd", 2))
     assert (result == 0).all() and (plies == -1).all()
+
+
+def test_a_damaged_table_does_not_hide_a_larger_one(tmp_path: Path, tables, four, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    rules, probed = four.rules, ["tablebase", "probe", "--fen", "W:WK29,K30:BK11", "--json"]
+    three_path, four_path = default_path(rules, 3), default_path(rules, 4)
+    tables["cbd"].save(three_path)
+    three_path.write_bytes(three_path.read_bytes()[:-9])
+    assert cli.main(probed) == 2
+    assert f"{three_path.name} is damaged; build it again" in capsys.readouterr().err
+    four.save(four_path)
+    assert cli.main(probed) == 0
+    assert json.loads(capsys.readouterr().out)["plies"] == 1
+    table = table_kept(rules, 2)
+    assert table is not None and table.pieces == 4
+    four_path.write_bytes(b"nothing")
+    assert cli.main(probed) == 2
+    assert three_path.name in capsys.readouterr().err
 
 
 def test_commands(tmp_path: Path, monkeypatch, capsys) -> None:

@@ -3,13 +3,13 @@
 import argparse
 import os
 import shlex
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from damas_env.game import Game
 from damas_env.notation import visible
-from damas_env.position import Positions
 from damas_env.rules import RuleSet, get_rules
 from damas_rl.cli.common import (
     CommandError,
@@ -25,7 +25,8 @@ from damas_rl.files import check_writable
 from damas_rl.tablebase import Tablebase, default_path
 from damas_rl.tablebase.build import working_memory
 from damas_rl.tablebase.index import MOST_PIECES, Slice
-from damas_rl.tablebase.table import partial_path
+from damas_rl.tablebase.paths import partial_path
+from damas_rl.tablebase.probe import Verdict, probe, table_kept
 
 
 def register(subparsers: Any) -> None:
@@ -102,19 +103,19 @@ def _check_memory(rules: RuleSet, pieces: int) -> None:
         raise CommandError(f"--pieces {pieces} needs {needed / 2**30:.1f} GiB of memory; this machine has less")
 
 
-def _table(arguments: argparse.Namespace, pieces: int) -> Tablebase:
-    """The table that has been built for the rules of a command."""
-    rules = get_rules(arguments.rules)
-    path = default_path(rules, pieces)
-    if not path.exists():
-        command = f"damas tablebase build --rules {shlex.quote(arguments.rules)} --pieces {pieces}"
-        raise CommandError(f"no table of {pieces} pieces for {rules.name!r} yet: {command}")
-    return Tablebase.load(path, rules, pieces)
+def _none_yet(arguments: argparse.Namespace, rules: RuleSet, pieces: int) -> CommandError:
+    """There is no table for the rules of a command."""
+    command = f"damas tablebase build --rules {shlex.quote(arguments.rules)} --pieces {pieces}"
+    return CommandError(f"no table of {pieces} pieces for {rules.name!r} yet: {command}")
 
 
 def _stats(arguments: argparse.Namespace) -> None:
     _check_pieces(arguments.pieces)
-    table = _table(arguments, arguments.pieces)
+    rules, pieces = get_rules(arguments.rules), arguments.pieces
+    path = default_path(rules, pieces)
+    if not path.exists():
+        raise _none_yet(arguments, rules, pieces)
+    table = Tablebase.load(path, rules, pieces)
     rows = table.statistics()
     if arguments.json:
         print_json(rows)
@@ -142,32 +143,26 @@ def _probe(arguments: argparse.Namespace) -> None:
         raise CommandError(f"the position has {pieces} pieces; tables have at most {MOST_PIECES}")
     if not own or not other:
         raise CommandError("one side has no piece left, so the game is over; tables hold no such position")
-    built = [size for size in range(pieces, MOST_PIECES + 1) if default_path(game.rules, size).exists()]
-    table = _table(arguments, built[0] if built else pieces)
-    here = _verdict(table, game.positions)
-    moves: list[dict[str, Any]] = []
+    table = table_kept(game.rules, pieces)
+    if table is None:
+        raise _none_yet(arguments, game.rules, pieces)
+    here = _verdict(table, game)
+    moves: list[tuple[str, Verdict]] = []
     for move in game.legal_moves():
         text = game.san(move)
         game.push(move)
-        there = _verdict(table, game.positions)
+        moves.append((text, _verdict(table, game).before))
         game.pop()
-        moves.append({"pdn": text, "result": -there["result"], "plies": there["plies"] + (there["result"] != 0)})
-    moves.sort(key=lambda move: (-move["result"], move["result"] * move["plies"]))
+    moves.sort(key=lambda move: (-move[1].result, move[1].result * move[1].plies))
     if arguments.json:
-        print_json({"fen": game.fen(), **here, "moves": moves})
+        rows = [{"pdn": pdn, **asdict(there)} for pdn, there in moves]
+        print_json({"fen": game.fen(), **asdict(here), "moves": rows})
         return
-    show(f"{game.fen()}: {_words(here)}", *(f"  {move['pdn']:<12} {_words(move)}" for move in moves))
+    show(f"{game.fen()}: {here}", *(f"  {pdn:<12} {there}" for pdn, there in moves))
 
 
-def _verdict(table: Tablebase, positions: Positions) -> dict[str, int]:
-    # A side that has lost its last piece is in no slice: it has lost.
-    if positions.boards[0, 0] | positions.boards[0, 1] == 0:
-        return {"result": -1, "plies": 0}
-    result, plies = table.look_up(positions)
-    return {"result": int(result[0]), "plies": int(plies[0])}
-
-
-def _words(verdict: dict[str, Any]) -> str:
-    if verdict["result"] == 0:
-        return "draw"
-    return f"{'win' if verdict['result'] > 0 else 'loss'} in {verdict['plies']} plies"
+def _verdict(table: Tablebase, game: Game) -> Verdict:
+    """What a table says of a game whose position it holds."""
+    verdict = probe(table, game.positions)
+    assert verdict is not None
+    return verdict

@@ -6,7 +6,7 @@ import hashlib
 import json
 import lzma
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,11 +21,12 @@ from damas_rl.files import atomic_write, read_header, why
 from damas_rl.tablebase.build import pairs, solve
 from damas_rl.tablebase.endgames import DRAW, LOSS, WIN, judge_positions, new_endgames, rank_moves
 from damas_rl.tablebase.index import HOLE, LONGEST, MOST_PIECES, Slice, new_index, slices, slot
+from damas_rl.tablebase.paths import cache_path
 
 _FORMAT = "damas-tablebase 1"
 
-AT_ONCE = 4
-"""Tables of up to so many pieces are built when they are first asked for: that takes seconds."""
+_DIGEST = hashlib.sha256
+"""What the values of a cached file are checked by."""
 
 
 class TablebaseError(ValueError):
@@ -218,12 +219,14 @@ class Tablebase:
         except OSError as error:
             raise TablebaseError(f"The tablebase {path} cannot be read: {why(error)}.") from None
         size = int(new_index(rules.size, pieces)["size"])
-        cached = _cache_folder() / f"{path.stem[:40]}-{hashlib.sha256(data).hexdigest()[:16]}.values"
+        cached = cache_path(f"{path.stem[:40]}-{hashlib.sha256(data).hexdigest()[:16]}.values")
         try:
-            if not (cached.is_file() and cached.stat().st_size == size):
+            values = _mapped(cached, size)
+            if values is None:
                 cached.parent.mkdir(parents=True, exist_ok=True)
-                atomic_write(cached, _unpacked(data, header, rules, pieces, path))
-            return cls(rules, pieces, np.asarray(np.memmap(cached, np.uint8, "c", shape=(size,))))
+                atomic_write(cached, _with_digest(_unpacked(data, header, rules, pieces, path)))
+                values = np.memmap(cached, np.uint8, "c", shape=(size,))
+            return cls(rules, pieces, np.asarray(values))
         except OSError:  # no room for a cache: memory serves as well
             parts = _unpacked(data, header, rules, pieces, path)
             return cls(rules, pieces, np.frombuffer(b"".join(parts), dtype=np.uint8).copy())
@@ -313,43 +316,24 @@ def _unpacked(data: bytes, header: dict[str, Any], rules: RuleSet, pieces: int, 
         raise TablebaseError(f"The tablebase {path} is damaged; build it again: damas tablebase build.") from None
 
 
-def default_path(rules: RuleSet, pieces: int) -> Path:
-    """Where the table of a rule set is kept: one file for each way of moving, in the user's data folder."""
-    return _folder("XDG_DATA_HOME", ".local/share") / f"{rules.spec.flags:x}-{pieces}.dtb"
+def _with_digest(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """The parts of a cached file: values, then their digest."""
+    digest = _DIGEST()
+    for part in parts:
+        digest.update(part)
+        yield part
+    yield digest.digest()
 
 
-def partial_path(rules: RuleSet, pieces: int) -> Path:
-    """Where a table is kept while it is built."""
-    return _cache_folder() / f"{rules.spec.flags:x}-{pieces}.partial"
+def _mapped(cached: Path, size: int) -> NDArray[np.uint8] | None:
+    """The values of a cached file; None if it is not there, or damaged.
 
-
-def _cache_folder() -> Path:
-    return _folder("XDG_CACHE_HOME", ".cache")
-
-
-def _folder(variable: str, otherwise: str) -> Path:
-    home = Path(os.environ.get(variable, ""))
-    if not home.is_absolute():  # the specification says to ignore others
-        home = Path.home() / otherwise
-    return home / "damas-rl" / "tablebases"
-
-
-def open_tablebase(rules: RuleSet, pieces: int, progress: Callable[[int, int], None] | None = None) -> Tablebase:
-    """The table of a rule set from where it is kept; one of up to ``AT_ONCE`` pieces is built if it is not there.
-
-    Raises:
-        TablebaseError: there is none of so many pieces, or it is damaged.
-        ValueError: an impossible number of pieces.
+    It is read from end to end, since kernels believe what the values say. That takes a fraction of a second for each
+    hundred million of them.
     """
-    if not 2 <= pieces <= MOST_PIECES:
-        raise ValueError(f"Endgame tables have 2 to {MOST_PIECES} pieces, not {shown(pieces)}.")
-    path = default_path(rules, pieces)
-    if path.exists():
-        return Tablebase.load(path, rules, pieces)
-    if pieces > AT_ONCE:
-        command = f"damas tablebase build --rules {rules.name} --pieces {pieces}"
-        raise TablebaseError(f"There is no table of {pieces} pieces for {rules.name!r} yet: {command}")
-    table = Tablebase.build(rules, pieces, progress)
-    with contextlib.suppress(OSError):  # without a file it is built again next time
-        table.save(path)
-    return table
+    length = _DIGEST().digest_size
+    if not cached.is_file() or cached.stat().st_size != size + length:
+        return None
+    whole = np.memmap(cached, np.uint8, "c")
+    values, digest = whole[:size], whole[size:].tobytes()
+    return values if _DIGEST(values.data).digest() == digest else None

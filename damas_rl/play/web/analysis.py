@@ -20,7 +20,8 @@ from damas_rl.play.web.minds import Mind, Minds
 from damas_rl.play.web.rooms import Room
 from damas_rl.play.web.stop import Stop
 from damas_rl.play.web.view import move_view, moves_view
-from damas_rl.tablebase import AT_ONCE, Tablebase, default_path, open_tablebase
+from damas_rl.tablebase import AT_ONCE, Tablebase
+from damas_rl.tablebase.probe import pieces_of, table_kept
 
 _MOST_MOVES = 8
 """Moves that the page is told of."""
@@ -86,12 +87,17 @@ class Analyst:
 
         None where there are too many pieces, or no table that is ready.
         """
-        if np.bitwise_count(positions.boards).sum() > AT_ONCE or not default_path(positions.rules, AT_ONCE).exists():
+        pieces, rules = pieces_of(positions), positions.rules
+        if pieces > AT_ONCE:
             return None
         with self._lock:
-            if positions.rules.name not in self._tables:
-                self._tables[positions.rules.name] = open_tablebase(positions.rules, AT_ONCE)
-        found = self._tables[positions.rules.name].judge(positions)
+            table = self._tables.get(rules.name)
+            if table is None or table.pieces < pieces:
+                table = table_kept(rules, pieces)
+            if table is None:
+                return None
+            self._tables[rules.name] = table
+        found = table.judge(positions)
         if found.distance[0] < 0:
             return None
         result = int(found.result[0]) * (1 if positions.colors[0] == 0 else -1)
