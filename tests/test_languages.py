@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from damas_env import game, notation
-from damas_rl.play import clocks, printed, table, terminal, web
+from damas_rl.play import clocks, draw_offers, printed, table, terminal, web
 from damas_rl.play.languages import SENTENCES, language_of, said_in
 
 FOLDERS = {"web": Path(web.__file__).parent, "notation": Path(notation.__file__).parent}
 SOURCES = [
     *(path for path in sorted(FOLDERS["web"].glob("*.py")) if path.name != "store.py"),
     *(FOLDERS["notation"] / f"{name}.py" for name in ("fen", "moves", "squares", "pdn", "pdn_text")),
-    *(Path(module.__file__) for module in (clocks, table, terminal, printed, game)),
+    *(Path(module.__file__) for module in (clocks, draw_offers, table, terminal, printed, game)),
 ]
 PART = re.compile("(<.*?>)+")
 

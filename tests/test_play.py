@@ -141,13 +141,16 @@ def test_a_draw_is_agreed_only_if_the_opponent_expects_no_more(play, tmp_path: P
     assert play.game.game.ply > 0
     worse, better = "W:W21,30:BK1,K2,3,4", "W:WK1,K2,29,30:B5,12"
     output = play("draw", "1", "quit", fen=worse)
-    assert "alphabeta:depth=2 declines: it expects more than a draw." in output and play.game.game.ply == 2
+    assert "The computer declines the draw: it expects more." in output and play.game.game.ply == 2
     assert "Draw by agreement." in play("draw", "draw", "quit", fen=better)
+    output = play("draw", "1", "quit")
+    assert "It is too early for a draw: the computer takes one after 20 moves of each side" in output
+    assert play.game.game.ply == 2
 
 
 @pytest.mark.parametrize(("rules", "agreed"), [("ttakji", True), ("dogames", False), ("damasite", False)])
 def test_draws_are_agreed_only_where_the_rules_know_them(play, rules: str, agreed: bool) -> None:  # type: ignore[no-untyped-def]
-    output = play("draw", "quit", rules=rules, opponent="random")
+    output = play("draw", "quit", fen="W:W21,22,23,24:B9,10,11,12", rules=rules, opponent="random")
     assert ("Draw by agreement." in output) == agreed == (play.game.table.outcome() is not None)
     assert (f"The rules {rules} know no draw by agreement." in output) == (not agreed)
 
@@ -354,7 +357,7 @@ def test_everything_is_said_in_portuguese_too(play, tmp_path: Path) -> None:  # 
         "tabela de finais, sem as regras de empate: vitória em 1 lance",
         "A captura é obrigatória.",
         "(a captura é obrigatória); legais: 29x",
-        "alphabeta:depth=2 recusa: espera mais que um empate.",
+        "O computador recusa o empate: espera mais.",
         "As Brancas vencem: as Pretas ficaram sem peças. Muito bem!",
         "1 lance, nenhum pôs o resultado a perder",
         "As Brancas vencem: as Pretas ficaram sem peças. Mais sorte na próxima.",

@@ -167,13 +167,28 @@ def test_resignation_and_rematch_swap_colours(server):
     assert now["outcome"] is None
 
 
-def test_a_machine_takes_a_draw_only_if_it_expects_no_more(server):
-    key = create(server, seats=AGAINST, position="W:WK32,K31,K30:BK1")
-    assert act(server, key, "draw")["state"]["outcome"] == {"termination": "AGREEMENT", "winner": None}
-    key = create(server, seats=AGAINST, position="W:W32:BK1,K2,K3,K4")
-    answer = act(server, key, "draw")
-    assert answer["declined"]
-    assert answer["state"]["outcome"] is None
+LEVEL_GAME = """1. a3-b4 d6-c5 2. b4xd6 e7xc5 3. e3-d4 c5xe3 4. d2xf4 f6-e5 5. f4xd6 c7xe5 6. g3-h4 b6-c5 7. c3-d4
+c5xe3 8. f2xf6 g7xe5 9. b2-c3 a7-b6 10. h2-g3 b6-c5 11. a1-b2 c5-d4 12. c1-d2 e5-f4 13. g3xe5 d4xf6 14. d2-e3 f6-e5
+15. e3-d4 e5-f4 16. b2-a3 b8-c7 17. a3-b4 c7-d6 18. b4-a5 d8-c7 19. c3-b4 f8-e7 20. b4-c5 d6xb4 *"""
+
+
+def test_a_machine_takes_a_draw_only_late_and_if_it_expects_no_more(server):
+    agreed = {"termination": "AGREEMENT", "winner": None}
+    for level in ("W:WK32,K31,K30:BK1", LEVEL_GAME):  # few pieces, or many moves
+        key = create(server, seats=AGAINST, position=level)
+        assert act(server, key, "draw")["state"]["outcome"] == agreed
+    refused = {
+        "W:W32:BK1,K2,K3,K4": "expects more",
+        "": "too early",
+        LEVEL_GAME.replace("20. b4-c5 d6xb4", ""): "too early",
+    }
+    for position, told in refused.items():
+        key = create(server, seats=AGAINST, position=position)
+        answer = act(server, key, "draw")
+        assert told in answer["declined"]
+        assert answer["state"]["outcome"] is None
+    portuguese = server.post("/api/game", headers={**headers(key), "Accept-Language": "pt-BR"}, json={"do": "draw"})
+    assert "Ainda é cedo" in portuguese.json()["declined"]
     key = create(server, rules="dogames")
     assert "no draw by agreement" in act(server, key, "draw", expected=400)["error"]
 

@@ -45,6 +45,8 @@ def test_captures_with_the_same_target_are_chosen_between(visit):
 def test_against_a_machine_hint_undo_and_resignation(visit):
     page = visit(seats={"W": "person", "B": "casual"})
     says(page, "#status", "Your turn (White)")
+    page.get_by_role("button", name="Offer draw").click()
+    says(page, "#alert", "It is too early for a draw")
     page.get_by_role("button", name="Hint").click()
     says(page, "#advice", "Hint: ")
     api.expect(page.locator(".arrow.hint")).to_have_count(1)

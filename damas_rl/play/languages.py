@@ -104,6 +104,11 @@ SENTENCES = {
     "The game is over, there is nothing to advise.": "O jogo acabou; não há o que aconselhar.",
     "There are no hints while two persons play.": "Não há dicas enquanto duas pessoas jogam.",
     "Offer a draw when it is your turn.": "Proponha empate quando for a sua vez.",
+    "It is too early for a draw: the computer takes one after <moves> moves of each side, or with <pieces> pieces or "
+    "fewer.":
+        "Ainda é cedo para empatar: o computador só aceita depois de <moves> lances de cada lado, ou com <pieces> "
+        "peças ou menos.",
+    "The computer declines the draw: it expects more.": "O computador recusa o empate: espera mais.",
     "The position has changed meanwhile.": "A posição mudou nesse meio-tempo.",
     "The game has no such ply.": "O jogo não tem esse lance.",
     "There is no analysis while two persons play.": "Não há análise enquanto duas pessoas jogam.",
@@ -227,7 +232,6 @@ SENTENCES = {
     "Hint: [bold]<move>[/bold], value <value> for you (-1 to 1).":
         "Dica: [bold]<move>[/bold], valor <value> para você (-1 a 1).",
     "Then <line>.": "Depois <line>.",
-    "<name> declines: it expects more than a draw.": "<name> recusa: espera mais que um empate.",
     "The game is over: undo, rematch, review, save FILE or quit.":
         "O jogo acabou: desfazer, revanche, rever, salvar ARQUIVO ou sair.",
     "The game is over: review looks at its moves.": "O jogo acabou: rever examina os seus lances.",

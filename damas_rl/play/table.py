@@ -19,10 +19,6 @@ PERSON = "person"
 
 OTHER = {"W": "B", "B": "W"}
 
-DRAW_VALUE = 0.1
-"""Value, for itself, up to which a level takes an offered draw."""
-
-
 _MOST_PLIES = 1000
 """Plies of a game that is gone on with."""
 

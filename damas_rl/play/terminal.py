@@ -20,11 +20,12 @@ from damas_rl.analysis import look_at, review
 from damas_rl.console import Console
 from damas_rl.files import atomic_write, why
 from damas_rl.moves import move_of
+from damas_rl.play.draw_offers import refusal, too_early
 from damas_rl.play.languages import ENGLISH, PORTUGUESE, said_in
 from damas_rl.play.levels import ADVISER
 from damas_rl.play.lines import signed, spell_line
 from damas_rl.play.printed import SIDES, game_lines, position_lines
-from damas_rl.play.table import DRAW_VALUE, OTHER, PERSON, RequestError, Table
+from damas_rl.play.table import OTHER, PERSON, RequestError, Table
 from damas_rl.players import Choice, Player, strong_spec
 
 _ANALYST_MS = 500
@@ -40,7 +41,7 @@ _ENGLISH_HELP = (
     ("flip", "turn the board"),
     ("fen", "print the position"),
     ("save FILE", "write the game as PDN"),
-    ("draw", "offer a draw; your opponent takes it unless it expects more"),
+    ("draw", "offer a draw; your opponent takes it late in the game, unless it expects more"),
     ("resign", "give the game up"),
     ("rematch", "once more with the colours swapped, when the game is over"),
     ("help", "this list"),
@@ -56,7 +57,7 @@ _PORTUGUESE_HELP = (
     ("girar", "gira o tabuleiro"),
     ("fen", "escreve a posição"),
     ("salvar ARQUIVO", "grava o jogo em PDN"),
-    ("empate", "propõe empate; seu adversário aceita se não espera mais que isso"),
+    ("empate", "propõe empate; seu adversário aceita no fim da partida, se não espera mais que isso"),
     ("desistir", "entrega o jogo"),
     ("revanche", "mais uma com as cores trocadas, quando o jogo acaba"),
     ("ajuda", "esta lista"),
@@ -346,13 +347,17 @@ class TerminalGame:
             return
         self.table.offer = None  # answered at once
         other = self.table.seats[OTHER[side]]
-        if other != PERSON:
-            name = escape(other)
-            # The value for the person, who is to move.
-            if self._ask(self._players(other), f"{name} is thinking").values[0] < -DRAW_VALUE:
-                self._say(f"{name} declines: it expects more than a draw.")
-                return
+        if other != PERSON and (reason := self._why_no_draw(other)):
+            self._say(reason)
+            return
         self._end(lambda side, now: self.table.agree(now))
+
+    def _why_no_draw(self, opponent: str) -> str | None:
+        """Why the opponent declines, None if it takes the draw."""
+        if reason := too_early(self.game):
+            return reason
+        choice = self._ask(self._players(opponent), f"{escape(opponent)} is thinking")
+        return refusal(float(choice.values[0]))
 
     def _end(self, end: Callable[[str, float], None]) -> None:
         """Ends the game, for the person who types."""

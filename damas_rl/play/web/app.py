@@ -163,6 +163,8 @@ async def _act(request: Request) -> Response:
     action, value = read_action(await _body(request))
     rooms, room, role = _opened(request)
     answer = await rooms.act(room, role, action, value)
+    if "declined" in answer:
+        answer["declined"] = said_in(language_of(request.headers.get("accept-language", "")), answer["declined"])
     return JSONResponse({**answer, "state": rooms.view(room, role)})
 
 

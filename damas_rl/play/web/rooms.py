@@ -15,9 +15,10 @@ from damas_env.rules import get_rules
 from damas_rl.elo import expected_score
 from damas_rl.moves import move_of
 from damas_rl.play.clocks import TimeControl
+from damas_rl.play.draw_offers import refusal, too_early
 from damas_rl.play.levels import ADVISER
 from damas_rl.play.lines import spell_line
-from damas_rl.play.table import DRAW_VALUE, OTHER, PERSON, RequestError, Table, new_table
+from damas_rl.play.table import OTHER, PERSON, RequestError, Table, new_table
 from damas_rl.play.web.store import Store
 from damas_rl.play.web.thinkers import Thinkers
 from damas_rl.play.web.view import History, state_view
@@ -279,9 +280,9 @@ class Rooms:
             return {}
         if table.game.color != side:
             raise RequestError("Offer a draw when it is your turn.")
-        choice = await self._choose(room, machine)
-        if float(choice.values[0]) < -DRAW_VALUE:  # the value for the person, who is to move
-            return {"declined": True}
+        reason = too_early(table.game) or refusal(float((await self._choose(room, machine)).values[0]))
+        if reason:
+            return {"declined": reason}
         table.agree(time.time())
         self._changed(room)
         return {}

@@ -444,7 +444,10 @@ const actions = {
   help: () => showRules(state?.rules ?? "cbd"),
   undo: () => act("undo"),
   hint,
-  draw: async () => { if ((await act("draw"))?.declined) say(t.declined, 5000); },
+  draw: async () => {
+    const reason = (await act("draw"))?.declined;
+    if (reason) say(reason, 6000);
+  },
   resign: async () => { if (await confirmed(t.resignReally)) act("resign"); },
   pause: () => act("pause"),
   rematch: async () => {
