@@ -15,11 +15,11 @@ from damas_env.position import Positions
 from damas_env.presets import RULE_SETS
 from damas_env.rules import get_rules
 from damas_env.termination import Termination
-from damas_rl import checkpoint, cli, launch, networks, players, plugins
+from damas_rl import checkpoint, cli, launch, networks, plugins
 from damas_rl.checkpoint import CheckpointError, load_network, network_content, write_checkpoint
 from damas_rl.networks import Evaluator, NetworkConfig, build_network
 from damas_rl.networks import config as network_config
-from damas_rl.players import PlayerError, make_player, read_spec
+from damas_rl.players import PlayerError, make_player, read_spec, specs
 from damas_rl.plugins import PluginError
 from damas_rl.search import mcts
 from damas_rl.search.mcts import SearchConfig, new_search
@@ -31,7 +31,7 @@ CBD = get_rules("cbd")
 @pytest.fixture(autouse=True)
 def nothing_stays(monkeypatch, tmp_path):
     """What a test registers or imports from a file is gone after it."""
-    for owner, name in ((network_config, "KINDS"), (mcts, "_KINDS"), (players, "_KINDS")):
+    for owner, name in ((network_config, "KINDS"), (mcts, "_KINDS"), (specs, "_KINDS")):
         monkeypatch.setattr(owner, name, dict(getattr(owner, name)))
     monkeypatch.setattr(networks, "KINDS", network_config.KINDS)
     monkeypatch.delenv(plugins.VARIABLE, raising=False)
