@@ -3,11 +3,38 @@
 LANGUAGES = ("en", "pt")
 """English and Brazilian Portuguese."""
 
+TITLES: dict[str, tuple[str, str]] = {
+    "cbd": ("Brazilian draughts (CBD)", "Damas brasileiras (CBD)"),
+    "dogames": ("Brazilian draughts (DoGames)", "Damas brasileiras (DoGames)"),
+    "damasite": ("Brazilian draughts (two draw laws)", "Damas brasileiras (duas leis de empate)"),
+    "damasite-16": (
+        "Brazilian draughts (two draw laws, three kings against one)",
+        "Damas brasileiras (duas leis de empate, três damas contra uma)",
+    ),
+    "ttakji": ("Brazilian draughts (Ttakji)", "Damas brasileiras (Ttakji)"),
+    "damas-brasileiro": ("Brazilian draughts (no draw laws)", "Damas brasileiras (sem leis de empate)"),
+    "regras-oficiais": (
+        "Brazilian draughts (summary of the official rules)",
+        "Damas brasileiras (resumo das regras oficiais)",
+    ),
+    "lidraughts": ("Brazilian draughts (lidraughts)", "Damas brasileiras (lidraughts)"),
+    "fmjd64": ("Brazilian draughts (FMJD)", "Damas brasileiras (FMJD)"),
+    "american": ("American checkers (English draughts)", "Damas americanas (inglesas)"),
+    "russian": ("Russian draughts (shashki)", "Damas russas (shashki)"),
+    "pool": ("American pool checkers", "Damas pool (americanas)"),
+    "spanish": ("Spanish draughts", "Damas espanholas"),
+    "portuguese": ("Portuguese draughts (damas clássicas)", "Damas clássicas (portuguesas)"),
+    "international": ("International draughts", "Damas internacionais"),
+    "thai": ("Thai checkers (makhos)", "Damas tailandesas (makhos)"),
+    "filipino": ("Filipino dama", "Damas filipinas"),
+}
+"""What a person calls each rule set that ships, in the order of ``LANGUAGES``."""
+
 PHRASES: dict[str, tuple[str | tuple[str, ...], str | tuple[str, ...]]] = {
     "board": ("Board", "Tabuleiro"),
     "men": ("Men", "Pedras"),
     "kings": ("Kings", "Damas"),
-    "captures": ("Capturing", "Tomadas"),
+    "captures": ("Capturing", "Capturas"),
     "crowning": ("Crowning", "Promoção"),
     "end": ("End of the game", "Fim da partida"),
     "notation": ("Notation", "Notação"),
@@ -32,63 +59,64 @@ PHRASES: dict[str, tuple[str | tuple[str, ...], str | tuple[str, ...]]] = {
     ),
     "man_captures_back": (
         "It captures forward and backward, jumping over an enemy piece next to it to the empty square behind.",
-        "Ela toma para a frente e para trás, saltando a peça adversária vizinha e parando na casa vazia logo depois.",
+        "Ela captura para a frente e para trás, saltando a peça adversária vizinha e parando na casa vazia logo "
+        "depois.",
     ),
     "man_captures_forward": (
         "It captures forward only, jumping over an enemy piece next to it to the empty square behind.",
-        "Ela toma só para a frente, saltando a peça adversária vizinha e parando na casa vazia logo depois.",
+        "Ela captura só para a frente, saltando a peça adversária vizinha e parando na casa vazia logo depois.",
     ),
-    "man_spares_kings": ("A man cannot capture a king.", "A pedra não pode tomar damas."),
+    "man_spares_kings": ("A man cannot capture a king.", "A pedra não pode capturar damas."),
     "king_flies": (
         "A king moves along a diagonal as far as the way is free, forward or backward, and captures from any distance.",
-        "A dama anda quantas casas livres quiser na diagonal, para a frente ou para trás, e toma de qualquer "
+        "A dama anda quantas casas livres quiser na diagonal, para a frente ou para trás, e captura de qualquer "
         "distância.",
     ),
     "king_lands": (
         "After a capture it may stop on any free square behind the captured piece.",
-        "Depois de tomar, ela pode parar em qualquer casa livre atrás da peça tomada.",
+        "Depois de capturar, ela pode parar em qualquer casa livre atrás da peça capturada.",
     ),
     "king_adjacent": (
         "After a capture it must stop on the square right behind the captured piece.",
-        "Depois de tomar, ela tem de parar na casa logo atrás da peça tomada.",
+        "Depois de capturar, ela tem de parar na casa logo atrás da peça capturada.",
     ),
     "king_steps": (
         "A king moves one square diagonally, forward or backward, and captures a piece next to it in any direction.",
-        "A dama anda uma casa na diagonal, para a frente ou para trás, e toma a peça vizinha em qualquer direção.",
+        "A dama anda uma casa na diagonal, para a frente ou para trás, e captura a peça vizinha em qualquer direção.",
     ),
     "compulsory": (
         "Whoever can capture must capture, and must go on while the same piece can take another one.",
-        "Quem pode tomar é obrigado a tomar, e a continuar enquanto a mesma peça puder tomar outra.",
+        "Quem pode capturar é obrigado a capturar, e a continuar enquanto a mesma peça puder capturar outra.",
     ),
     "none": (
         "Among several captures the choice is free, however many pieces they take.",
-        "Havendo várias tomadas, a escolha é livre, não importa quantas peças cada uma leve.",
+        "Havendo várias capturas, a escolha é livre, não importa quantas peças cada uma leve.",
     ),
     "quantity": (
         "Among several captures, one that takes the most pieces is compulsory; men and kings count the same.",
-        "Lei da maioria: havendo várias tomadas, é obrigatório tomar o maior número de peças; pedra e dama valem o "
+        "Lei da maioria: havendo várias capturas, é obrigatório capturar o maior número de peças; pedra e dama valem o "
         "mesmo.",
     ),
     "quantity_kings": (
         "Among several captures, one that takes the most pieces is compulsory; among equals, one that takes the most "
         "kings.",
-        "Lei da maioria: havendo várias tomadas, é obrigatório tomar o maior número de peças e, em caso de igualdade, "
-        "o maior número de damas.",
+        "Lei da maioria: havendo várias capturas, é obrigatório capturar o maior número de peças e, em caso de "
+        "igualdade, o maior número de damas.",
     ),
     "at_end": (
         "Captured pieces leave the board when the move is over: until then they block the way, and none may be jumped "
         "twice.",
-        "As peças tomadas só saem do tabuleiro no fim do lance: até lá bloqueiam o caminho, e nenhuma pode ser "
+        "As peças capturadas só saem do tabuleiro no fim do lance: até lá bloqueiam o caminho, e nenhuma pode ser "
         "saltada duas vezes.",
     ),
     "at_once": (
         "Captured pieces leave the board at once, so their squares are free for the rest of the capture.",
-        "As peças tomadas saem do tabuleiro na hora, e as casas delas ficam livres para o resto da tomada.",
+        "As peças capturadas saem do tabuleiro na hora, e as casas delas ficam livres para o resto da captura.",
     ),
     "crowned_end": (
         "A man that ends its move on the farthest row becomes a king; one that only passes there while capturing "
         "stays a man.",
-        "A pedra que termina o lance na última fileira vira dama; a que só passa por lá durante uma tomada continua "
+        "A pedra que termina o lance na última fileira vira dama; a que só passa por lá durante uma captura continua "
         "pedra.",
     ),
     "crowned_stop": (
@@ -97,7 +125,7 @@ PHRASES: dict[str, tuple[str | tuple[str, ...], str | tuple[str, ...]]] = {
     ),
     "crowned_continue": (
         "A man that reaches the farthest row becomes a king at once; if it is capturing, it goes on as one.",
-        "A pedra que chega à última fileira vira dama na hora; se estiver tomando, continua como dama.",
+        "A pedra que chega à última fileira vira dama na hora; se estiver capturando, continua como dama.",
     ),
     "win": (
         "Whoever has no legal move, for lack of pieces or because all are blocked, has lost, whatever a count says.",
@@ -144,7 +172,7 @@ PHRASES: dict[str, tuple[str | tuple[str, ...], str | tuple[str, ...]]] = {
         "When the condition no longer holds, the count goes back to zero.",
         "Quando a condição deixa de se cumprir, a contagem volta a zero.",
     ),
-    "by_capture": ("a capture", "tomada"),
+    "by_capture": ("a capture", "captura"),
     "by_man_move": ("a man's move", "movimento de pedra"),
     "by_crowning": ("a crowning", "promoção"),
     "by_change": ("a change of ending", "mudança de final"),

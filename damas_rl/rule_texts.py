@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from damas_env.draw_laws import MOST_PIECES, DrawLaw, parse_balance
 from damas_env.rules import RuleSet
-from damas_rl.rule_phrases import LANGUAGES, PHRASES
+from damas_rl.rule_phrases import LANGUAGES, PHRASES, TITLES
 
 
 class Section(NamedTuple):
@@ -30,6 +30,11 @@ def explain(rules: RuleSet, language: str = "en") -> list[Section]:
             ("notation", _notation(rules, words)),
         )
     ]
+
+
+def titles_of(rules: RuleSet) -> dict[str, str]:
+    """What a person calls a rule set, by language; its own title where it does not ship."""
+    return dict(zip(LANGUAGES, TITLES.get(rules.name, (rules.title,) * len(LANGUAGES)), strict=True))
 
 
 class _Words:

@@ -12,7 +12,7 @@ from damas_env.rules import RuleSet, get_rules
 from damas_env.termination import Termination
 from damas_rl.cli.app import main
 from damas_rl.rule_phrases import LANGUAGES, PHRASES
-from damas_rl.rule_texts import explain
+from damas_rl.rule_texts import explain, titles_of
 
 BRAZILIAN = (
     "cbd", "dogames", "damasite", "damasite-16", "ttakji", "damas-brasileiro", "regras-oficiais", "lidraughts",
@@ -111,6 +111,22 @@ def test_explanations_are_sentences(name: str, language: str) -> None:
             assert re.fullmatch(r"[A-ZÀ-Ú].*[^ ]\.", sentence) and "  " not in sentence and "{" not in sentence
 
 
+def test_titles_for_people_are_short_and_all_different() -> None:
+    titles = [titles_of(rules) for rules in RULE_SETS.values()]
+    for language in LANGUAGES:
+        told = {title[language] for title in titles}
+        assert len(told) == len(RULE_SETS) and max(map(len, told)) <= 70
+    assert titles_of(get_rules("cbd")) == {"en": "Brazilian draughts (CBD)", "pt": "Damas brasileiras (CBD)"}
+    own = dataclasses.replace(get_rules("cbd"), name="own", title="My game")
+    assert titles_of(own) == {"en": "My game", "pt": "My game"}
+
+
+def test_portuguese_has_one_word_for_capturing() -> None:
+    for rules in RULE_SETS.values():
+        words = [heading for heading, _ in explain(rules, "pt")]
+        assert not re.findall(r"\btoma\w*", f"{words} {text_of(rules, 'pt')}", re.IGNORECASE)
+
+
 def test_what_is_said() -> None:
     english, portuguese = text_of(get_rules("cbd"), "en"), text_of(get_rules("cbd"), "pt")
     for said in ("White moves first", "occurs for the third time",
@@ -118,7 +134,7 @@ def test_what_is_said() -> None:
                  "after 5 moves of each side with 2 kings against 2 kings",
                  "2 kings against 1 king and 1 man"):  # fmt: skip
         assert said in english
-    for said in ("as brancas jogam primeiro", "pela terceira vez", "20 lances de cada lado sem tomada nem movimento",
+    for said in ("as brancas jogam primeiro", "pela terceira vez", "20 lances de cada lado sem captura nem movimento",
                  "5 lances de cada lado com 2 damas contra 2 damas", "2 damas contra 1 dama e 1 pedra"):  # fmt: skip
         assert said in portuguese
     assert "A game of 400 plies is a draw" in text_of(get_rules("ttakji"), "en")

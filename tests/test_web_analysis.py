@@ -239,7 +239,7 @@ def test_no_file_outside_of_the_run_is_read(run_server):
 
 
 def test_rules_are_told_in_both_languages(server):
-    for language, heading in (("pt-BR", "Tomadas"), ("en", "Capturing"), ("xx", "Capturing"), ("", "Capturing")):
+    for language, heading in (("pt-BR", "Capturas"), ("en", "Capturing"), ("xx", "Capturing"), ("", "Capturing")):
         sections = server.get("/api/rules/cbd", headers={"Accept-Language": language}).json()
         assert heading in [section["heading"] for section in sections]
     for name in ("chess", "..%2fcbd", "%00", "/etc/passwd"):
