@@ -48,7 +48,12 @@ def make_run(folder):
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
+def store(tmp_path_factory):
+    return Store(tmp_path_factory.mktemp("games") / "web.sqlite")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory, store):
     thinkers = Thinkers()
     thinkers.all = {
         **thinkers.all,
@@ -57,7 +62,7 @@ def address(tmp_path_factory):
     }
     folder = tmp_path_factory.mktemp("web")
     run = TrainingRun(make_run(folder / "tiny-run"))
-    app = make_app(Store(folder / "web.sqlite"), thinkers, run=run)
+    app = make_app(store, thinkers, run=run)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", ws="websockets-sansio"))
     thread = threading.Thread(target=server.run)
     thread.start()

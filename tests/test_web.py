@@ -105,7 +105,9 @@ def test_the_page_and_its_setup(server):
     assert "script-src 'self'" in page.headers["content-security-policy"]
     setup = server.get("/api/setup").json()
     assert len(setup["levels"]) >= 4
-    assert {"cbd", "international"} <= {rules["name"] for rules in setup["rules"]}
+    titles = {rules["name"]: rules["titles"] for rules in setup["rules"]}
+    assert titles["cbd"] == {"en": "Brazilian draughts (CBD)", "pt": "Damas brasileiras (CBD)"}
+    assert "international" in titles
 
 
 def test_two_people_at_one_screen(server):
@@ -245,11 +247,13 @@ def test_a_full_disk_stops_no_game(place):
         for ply in (2, 4):
             play(server, key, state(server, key)["legal"][0]["numeric"])
             now = until(server, key, lambda now, ply=ply: now["ply"] == ply)
+            assert now["unsaved"]
         act(server, key, "resign")
         store._connection.execute("PRAGMA query_only = OFF")
     with TestClient(make_app(Store(place), Thinkers()), base_url=ORIGIN) as server:
         assert state(server, key)["moves"] == now["moves"]
         assert state(server, key)["outcome"]["termination"] == "RESIGNATION"
+        assert not state(server, key)["unsaved"]
 
 
 @pytest.mark.parametrize("schema", ["CREATE TABLE notes (text)", "CREATE TABLE games (number, title)"])

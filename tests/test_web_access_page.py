@@ -6,7 +6,7 @@ import page_cases
 from page_cases import BOTH, PATIENCE, api, says, square, tap
 
 pytestmark = page_cases.needs_chromium
-address, browser, visit = page_cases.address, page_cases.browser, page_cases.visit
+address, browser, store, visit = page_cases.address, page_cases.browser, page_cases.store, page_cases.visit
 axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 
 

@@ -6,7 +6,7 @@ import page_cases
 from page_cases import BOTH, api, says, square, tap
 
 pytestmark = page_cases.needs_chromium
-address, browser, visit = page_cases.address, page_cases.browser, page_cases.visit
+address, browser, store, visit = page_cases.address, page_cases.browser, page_cases.store, page_cases.visit
 
 
 def test_a_position_is_set_up_by_tap_drag_and_keys_and_played_from(visit):

@@ -9,7 +9,7 @@ from damas_env.game import Game
 from page_cases import BOTH, api, says, tap
 
 pytestmark = page_cases.needs_chromium
-address, browser, visit = page_cases.address, page_cases.browser, page_cases.visit
+address, browser, store, visit = page_cases.address, page_cases.browser, page_cases.store, page_cases.visit
 
 
 def near_the_end(fen, law):
@@ -90,5 +90,5 @@ def test_a_side_without_a_move_loses(visit):
 def test_a_game_against_a_machine_is_lost(visit):
     page = visit(locale="pt-BR", seats={"W": "person", "B": "casual"}, position="W:W21:B13,1")
     tap(page, 21, 17)
-    says(page, "#status", "Você perdeu. Brancas sem peças.")
+    says(page, "#status", "Você perdeu. As Brancas ficaram sem peças.")
     says(page, "#far .name", "Casual")

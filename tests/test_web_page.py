@@ -7,7 +7,7 @@ import page_cases
 from page_cases import BOTH, PATIENCE, api, says, square, tap
 
 pytestmark = page_cases.needs_chromium
-address, browser, visit = page_cases.address, page_cases.browser, page_cases.visit
+address, browser, store, visit = page_cases.address, page_cases.browser, page_cases.store, page_cases.visit
 
 
 def test_a_whole_game_with_a_promotion_to_the_last_piece(visit):
@@ -48,7 +48,7 @@ def test_against_a_machine_hint_undo_and_resignation(visit):
     page.get_by_role("button", name="Offer draw").click()
     says(page, "#alert", "It is too early for a draw")
     page.get_by_role("button", name="Hint").click()
-    says(page, "#advice", "Hint: ")
+    says(page, "#advice", "for you (−1 lost, 0 even, 1 won)")
     api.expect(page.locator(".arrow.hint")).to_have_count(1)
     tap(page, 22, 18)
     api.expect(page.locator("#moves button")).to_have_count(2, timeout=PATIENCE)
@@ -57,7 +57,7 @@ def test_against_a_machine_hint_undo_and_resignation(visit):
     api.expect(page.locator("#moves button")).to_have_count(0)
     page.get_by_role("button", name="Resign").click()
     page.locator("#confirm").click()
-    says(page, "#status", "You lose")
+    says(page, "#status", "You resigned.")
     page.get_by_role("button", name="Rematch").click()
     says(page, "#near .name", "You Black")
     api.expect(page.locator("#moves button")).to_have_count(1, timeout=PATIENCE)
@@ -90,12 +90,15 @@ def test_both_languages(visit):
     assert page.locator("html").get_attribute("lang") == "pt-BR"
     page.get_by_role("button", name="Novo jogo").click()
     page.locator("summary", has_text="Regras").click()
+    assert page.locator("#field-rules option[value=cbd]").inner_text() == "Damas brasileiras (CBD), 8×8"
     page.locator("[name=position]").fill("W:W99:B1")
     page.locator("#start-game").click()
     says(page, "#alert", "a casa 99 não está no tabuleiro")
     assert "400" in visit.faults.pop()
     page.locator("#language").click()
     says(page, "#status", "White to move")
+    page.locator("#edit").click()
+    assert page.locator("#editor-rules option[value=international]").inner_text() == "International draughts, 10×10"
     page.reload()
     says(page, "#status", "White to move")
     page.locator("#notation").click()
@@ -111,6 +114,48 @@ def test_a_phone_shows_everything_without_scrolling_sideways(visit):
     assert box["y"] + box["height"] < 740
     page.get_by_role("button", name="New game").click()
     assert page.locator("#dialog").bounding_box()["width"] <= 360
+
+
+def test_a_rematch_brings_the_board_back_on_a_phone(visit):
+    page = visit(width=390, height=640, locale="pt-BR", seats={"W": "person", "B": "beginner"})
+    page.locator("#resign").click()
+    page.locator("#confirm").click()
+    says(page, "#status", "Você desistiu.")
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.locator("#rematch").click()
+    says(page, "#near .name", "Você Pretas")
+    assert page.locator("#table").bounding_box()["y"] >= 0
+    assert page.locator("svg.board").bounding_box()["y"] < 200
+
+
+def test_a_game_that_is_gone_is_told_of_where_a_new_one_is_chosen(visit, address):
+    page = visit(seats=BOTH)
+    page.goto(f"{address}/#game=gone")
+    says(page, "#dialog", "There is no such game any more")
+    page.locator("#cancel-game").click()
+    says(page, "#far .name", "Casual")
+    page.locator("#new").click()
+    api.expect(page.locator("#told")).to_have_count(0)
+
+
+def test_a_clock_that_waits_says_so(visit):
+    page = visit(seats=BOTH, clock={"main": 300})
+    says(page, "#laws", "The clocks stand still until the first move")
+    tap(page, 22, 18)
+    api.expect(page.locator("#laws")).not_to_contain_text("stand still")
+
+
+def test_a_game_that_cannot_be_saved_says_so(visit, store):
+    page = visit(seats=BOTH)
+    api.expect(page.locator("#unsaved")).to_be_hidden()
+    store._connection.execute("PRAGMA query_only = ON")  # any write fails
+    try:
+        tap(page, 22, 18)
+        says(page, "#unsaved", "cannot be saved now")
+    finally:
+        store._connection.execute("PRAGMA query_only = OFF")
+    tap(page, 10, 14)
+    api.expect(page.locator("#unsaved")).to_be_hidden()
 
 
 def test_a_new_game_is_put_together(visit):

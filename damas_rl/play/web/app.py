@@ -30,7 +30,7 @@ from damas_rl.play.web.set_up import set_up
 from damas_rl.play.web.store import Store
 from damas_rl.play.web.thinkers import Thinkers
 from damas_rl.play.web.training import TrainingRun
-from damas_rl.rule_texts import explain
+from damas_rl.rule_texts import explain, titles_of
 
 STATIC = Path(__file__).parent / "static"
 
@@ -143,7 +143,9 @@ async def _setup(request: Request) -> Response:
             "elos": {level.id: level.elo for level in rooms.thinkers.all.values()},
             "training": request.app.state.training is not None,
             "minds": request.app.state.analyst.minds.names,
-            "rules": [{"name": rules.name, "title": rules.title, "size": rules.size} for rules in RULE_SETS.values()],
+            "rules": [
+                {"name": rules.name, "titles": titles_of(rules), "size": rules.size} for rules in RULE_SETS.values()
+            ],
         }
     )
 

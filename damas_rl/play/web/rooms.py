@@ -177,6 +177,7 @@ class Rooms:
         state["role"] = role
         invited = room.table.invited
         state["invite"] = self._store.keys(room.number)[invited] if invited and role == OTHER[invited] else None
+        state["unsaved"] = room.unsaved
         value, games = self._store.rating()
         gain = room.table.gain
         state["rating"] = {"value": round(value), "games": games, "gain": None if gain is None else round(gain)}

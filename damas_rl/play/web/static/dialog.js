@@ -2,7 +2,7 @@
 
 import {byId, el} from "./elements.js";
 import {readLink} from "./share.js";
-import {t} from "./texts.js";
+import {rulesTitle, t} from "./texts.js";
 
 const CLOCKS = [null, {main: 180, periods: 0, period: 0}, {main: 300, periods: 3, period: 30},
   {main: 900, periods: 3, period: 30}, {main: 60, periods: 1, period: 10}];
@@ -19,10 +19,10 @@ function choice(name, options, chosen) {
 }
 
 /**
- * Asks for a game, which begins with a position (FEN, PDN) under some rules if these are given; resolves to the body of
- * the request, or null if the person does not want one after all.
+ * Asks for a game, which begins with a position (FEN, PDN) under some rules if these are given; `told` says why it asks.
+ * Resolves to the body of the request, or null if the person does not want one after all.
  */
-export function askForGame(setup, position = "", rules = null) {
+export function askForGame(setup, {position = "", rules = null, told = ""}) {
   const dialog = byId("dialog");
   const wishes = {mode: "machine", level: "casual", white: "network", black: "full", color: "W", rules: "cbd", clock: "0",
     ...JSON.parse(localStorage.getItem(KEPT) ?? "{}"), ...rules ? {rules} : {}};
@@ -36,6 +36,7 @@ export function askForGame(setup, position = "", rules = null) {
     onchange: async () => { text.value = await file.files[0]?.text() ?? ""; }});
   const form = el("form", {method: "dialog"},
     el("h2", {id: "dialog-title"}, t.newGame),
+    ...told ? [el("p", {id: "told", role: "alert"}, told)] : [],
     field(t.against, choice("mode", [["machine", t.machine], ["here", t.onePage], ["link", t.twoPages],
       ["machines", t.machines]], wishes.mode)),
     field(t.level, choice("level", levels, wishes.level)),
@@ -48,7 +49,7 @@ export function askForGame(setup, position = "", rules = null) {
     aboutClock,
     el("details", {open: Boolean(position) || wishes.rules !== "cbd"},
       el("summary", {}, t.rules),
-      field(t.rules, choice("rules", setup.rules.map(rules => [rules.name, `${rules.name} (${rules.size}×${rules.size})`]),
+      field(t.rules, choice("rules", setup.rules.map(rules => [rules.name, rulesTitle(rules)]),
         wishes.rules)),
       field(t.position, text), field(t.openFile, file)),
     problem,

@@ -3,7 +3,7 @@
 import {Board} from "./board.js";
 import {byId, el, radios} from "./elements.js";
 import {request} from "./server.js";
-import {t} from "./texts.js";
+import {rulesTitle, t} from "./texts.js";
 
 const TOOLS = ["w", "W", "b", "B", ""]; // what a tap puts down; "" takes away
 const SVG = "http://www.w3.org/2000/svg";
@@ -49,7 +49,7 @@ export async function askForPosition(setup, {rules, fen, notation, flipped}) {
   const ruleSet = el("select", {name: "rules", id: "editor-rules", onchange: () => {
     const size = setup.rules.find(known => known.name === ruleSet.value).size;
     show(size === now?.board.size ? {rules: ruleSet.value, pieces: now.pieces, color: now.color} : {rules: ruleSet.value});
-  }}, ...setup.rules.map(({name, size}) => el("option", {value: name, selected: name === rules}, `${name} (${size}×${size})`)));
+  }}, ...setup.rules.map(known => el("option", {value: known.name, selected: known.name === rules}, rulesTitle(known))));
   const start = el("button", {type: "submit", value: "play", className: "primary"}, t.playFromHere);
   const look = el("button", {type: "submit", value: "analyse"}, t.analyse);
   const noStart = event => { // Enter in a field is not meant to leave

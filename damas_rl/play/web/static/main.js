@@ -60,6 +60,7 @@ function open(wanted, {at = null, game = null} = {}) {
   localStorage.setItem("damas.game", key);
   history.replaceState(null, "", `#game=${key}${game ? `&training=${game.iteration}.${game.number}` : ""}`);
   for (const id of ["choice", "advice", "offer", "invite", "replay"]) notice(byId(id));
+  byId("table").scrollIntoView({block: "nearest"}); // on a phone the buttons for a new game lie far below the board
   live = new Live(key, {onNews, onLost: lost, onGone: gone});
 }
 
@@ -72,8 +73,7 @@ function lost() {
 
 async function gone() {
   localStorage.removeItem("damas.game");
-  say(t.noGame);
-  if (!await newGame()) await begin(USUAL); // a page without a game would be empty
+  if (!await newGame({told: t.noGame})) await begin(USUAL); // a page without a game would be empty
 }
 
 function onNews(news) {
@@ -161,6 +161,7 @@ function draw() {
   showOffer(state, act);
   drawButtons();
   drawInvite();
+  notice(byId("unsaved"), ...state.unsaved ? [el("span", {}, t.unsaved)] : []);
   drawReplay();
   if (!analysing) drawAnalysis();
 }
@@ -365,9 +366,9 @@ function showLine(count) {
   byId("last").disabled = false;
 }
 
-/** Asks for a new game and opens it; resolves to whether one was wanted. */
-async function newGame(position = "", rules = null) {
-  const wanted = await askForGame(setup, position, rules);
+/** Asks for a new game and opens it, `start` as in askForGame(); resolves to whether one was wanted. */
+async function newGame(start = {}) {
+  const wanted = await askForGame(setup, start);
   if (!wanted) return false;
   switchAnalysis(false); // it would show the best moves, and keep the game from being rated
   await begin(wanted);
@@ -410,7 +411,7 @@ async function setUp() {
   const from = state ? {rules: state.rules, fen: fenOf(piecesAt(plies()), colorAt(plies()))} : {rules: "cbd"};
   const chosen = await askForPosition(setup, {...from, notation: board.notation, flipped: board.flipped});
   if (!chosen) return;
-  if (chosen.then === "play") return newGame(chosen.position, chosen.rules);
+  if (chosen.then === "play") return newGame({position: chosen.position, rules: chosen.rules});
   switchAnalysis(true);
   await begin({rules: chosen.rules, position: chosen.position, seats: {W: "person", B: "person"}});
 }

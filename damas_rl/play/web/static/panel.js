@@ -32,6 +32,7 @@ function endingText(state) {
   const why = t.ends[termination](t[OTHER[winner]] ?? "");
   if (!winner) return `${termination === "PLY_CAP" ? t.stopped : t.drawn}: ${why}.`;
   const own = ownSide(state);
+  if (termination === "RESIGNATION" && own && own !== winner) return t.youResigned;
   const result = own ? (own === winner ? t.youWin : t.youLose) : `${t.wins(t[winner])}.`;
   return `${result} ${why[0].toUpperCase()}${why.slice(1)}.`;
 }
@@ -40,6 +41,7 @@ function endingText(state) {
 export function lawsText(state) {
   const laws = state.laws.map(law => t.law(law.name, law.limit - law.plies));
   if (state.ply < 2 && mayMove(state)) laws.push(t.firstMove);
+  if (state.clock && state.clock.running === null && !state.outcome) laws.push(t.clockWaits);
   if (state.repetition) laws.push(t.repeated(state.repetition.count, state.repetition.limit));
   if (!state.outcome) return laws.join(" ");
   return state.rating.gain === null ? "" : t.rating(state.rating.value, state.rating.gain, state.rating.games);

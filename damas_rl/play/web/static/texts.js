@@ -34,7 +34,7 @@ const TEXTS = {
     yourTurn: "Your turn", mustCapture: "you must capture", turnOf: side => `${side} to move`,
     thinking: name => `${name} is thinking …`, pausedState: "Paused",
     past: "An earlier position. Press » to come back.",
-    wins: side => `${side} wins`, youWin: "You win!", youLose: "You lose.", drawn: "Draw", stopped: "Game stopped",
+    wins: side => `${side} wins`, youWin: "You win!", youLose: "You lose.", youResigned: "You resigned.", drawn: "Draw", stopped: "Game stopped",
     ends: {
       NO_PIECES: loser => `${loser} has no piece left`, BLOCKED: loser => `${loser} has no legal move`,
       RESIGNATION: loser => `${loser} resigned`, TIME: loser => `the time of ${loser} is up`,
@@ -49,10 +49,12 @@ const TEXTS = {
     inviteText: "Send this link to the other player:", onlyHere: "It opens on this computer only. For another device, start damas web --host 0.0.0.0 and open the page by the address of this computer in your network.", copy: "Copy link", copied: "Copied.",
     choosePath: "Several captures end there. Choose:", captures: count => `${count} ${count === 1 ? "piece" : "pieces"}`,
     cancel: "Cancel", start: "Start", close: "Close",
-    hintText: (move, value) => `Hint: ${move} (${value})`, thenLine: line => `, then ${line}`,
+    hintText: (move, value) => `Hint: ${move}, value ${value} for you (−1 lost, 0 even, 1 won)`, thenLine: line => `, then ${line}`,
     lookingForHint: "Looking for a hint …",
     resignReally: "Really resign?", lost: "The connection is lost; trying again …",
-    noGame: "There is no such game any more.",
+    noGame: "There is no such game any more: choose a new one.",
+    unsaved: "This game cannot be saved now; is the disk full? It goes on, and every move tries again.",
+    clockWaits: "The clocks stand still until the first move has been made.",
     against: "Opponent", machine: "The computer", onePage: "Two people, one screen", twoPages: "Two browsers, by a link",
     machines: "Computer against computer", level: "Level", levelOf: side => `${side} plays as`, colour: "Your colour",
     byLot: "By lot", rules: "Rules", clock: "Clock", noClock: "No clock", position: "Start from a position (FEN), game (PDN) or shared link",
@@ -134,27 +136,29 @@ const TEXTS = {
     yourTurn: "Sua vez", mustCapture: "a captura é obrigatória", turnOf: side => `Jogam as ${side}`,
     thinking: name => `${name} está pensando …`, pausedState: "Em pausa",
     past: "Uma posição anterior. Aperte » para voltar.",
-    wins: side => `${side} vencem`, youWin: "Você venceu!", youLose: "Você perdeu.", drawn: "Empate", stopped: "Jogo interrompido",
+    wins: side => `As ${side} vencem`, youWin: "Você venceu!", youLose: "Você perdeu.", youResigned: "Você desistiu.", drawn: "Empate", stopped: "Jogo interrompido",
     ends: {
-      NO_PIECES: loser => `${loser} sem peças`, BLOCKED: loser => `${loser} sem lances legais`,
-      RESIGNATION: loser => `${loser} desistiram`, TIME: loser => `acabou o tempo das ${loser}`,
+      NO_PIECES: loser => `as ${loser} ficaram sem peças`, BLOCKED: loser => `as ${loser} ficaram sem lances legais`,
+      RESIGNATION: loser => `as ${loser} desistiram`, TIME: loser => `acabou o tempo das ${loser}`,
       REPETITION: () => "a posição se repetiu", NO_PROGRESS: () => "lances demais sem progresso",
       ENDING: () => "este final já durou demais", AGREEMENT: () => "de comum acordo",
       PLY_CAP_DRAW: () => "o jogo chegou ao limite de lances", PLY_CAP: () => "o jogo chegou ao limite de lances",
     },
     law: (name, left) => `${{kings_only: "Só damas", ending: "Final de empate", no_progress: "Sem progresso"}[name] ?? name.replaceAll("_", " ")}: empate em ${left} ${left === 1 ? "lance" : "lances"}.`,
     repeated: (count, limit) => `Esta posição ocorreu ${count} vezes${limit ? `; com ${limit} é empate` : ""}.`,
-    drawOffered: side => `${side} propõem empate.`, undoAsked: side => `${side} pedem para desfazer um lance.`,
+    drawOffered: side => `As ${side} propõem empate.`, undoAsked: side => `As ${side} pedem para desfazer um lance.`,
     waiting: "Esperando a resposta …", accept: "Aceitar", decline: "Recusar", declined: "Seu adversário recusa o empate.", undoDeclined: "Seu adversário não quer desfazer o lance.", rematchOpen: "A revanche espera por você: aperte Revanche.",
     inviteText: "Envie este link ao outro jogador:", onlyHere: "Ele só abre neste computador. Para outro aparelho, inicie damas web --host 0.0.0.0 e abra a página pelo endereço deste computador na sua rede.", copy: "Copiar link", copied: "Copiado.",
     choosePath: "Várias capturas terminam ali. Escolha:", captures: count => `${count} ${count === 1 ? "peça" : "peças"}`,
     cancel: "Cancelar", start: "Começar", close: "Fechar",
-    hintText: (move, value) => `Dica: ${move} (${value})`, thenLine: line => `, depois ${line}`,
+    hintText: (move, value) => `Dica: ${move}, valor ${value} para você (−1 perdido, 0 igual, 1 ganho)`, thenLine: line => `, depois ${line}`,
     lookingForHint: "Procurando uma dica …",
     resignReally: "Desistir mesmo?", lost: "A conexão caiu; tentando de novo …",
-    noGame: "Esse jogo não existe mais.",
+    noGame: "Esse jogo não existe mais: escolha um novo.",
+    unsaved: "Não é possível salvar este jogo agora; o disco está cheio? Ele continua, e cada lance tenta de novo.",
+    clockWaits: "Os relógios ficam parados até o primeiro lance.",
     against: "Adversário", machine: "O computador", onePage: "Duas pessoas, uma tela", twoPages: "Dois navegadores, por um link",
-    machines: "Computador contra computador", level: "Nível", levelOf: side => `${side} jogam como`, colour: "Sua cor",
+    machines: "Computador contra computador", level: "Nível", levelOf: side => `As ${side} jogam como`, colour: "Sua cor",
     byLot: "Sorteio", rules: "Regras", clock: "Relógio", noClock: "Sem relógio", position: "Começar de uma posição (FEN), jogo (PDN) ou link compartilhado",
     minutes: (main, periods, period) => `${main} min${periods ? ` + ${periods} × ${period} s` : ""}`,
     byoyomi: (periods, period) => (periods === 1 ? `Depois do tempo principal, cada lance tem de ser feito em ${period} s.` :
@@ -176,10 +180,10 @@ const TEXTS = {
     noMoves: "Nenhum lance ainda.", openFile: "ou abrir um arquivo",
     graphOfGame: "Gráfico do jogo", atTheEnd: "A partida termina aqui: veja um lance anterior ou o gráfico do jogo.", drawingGraph: "Avaliando cada lance da partida …", graph: "Quem estava melhor depois de cada lance: Brancas acima, Pretas abaixo",
     thrown: count => `${count} ${count === 1 ? "lance jogou" : "lances jogaram"} fora um resultado (vermelho; ? na lista).`, nothingThrown: "Nenhum lance jogou fora um resultado.",
-    goal: "O objetivo", goalText: "Tomar todas as peças do adversário, ou deixá-lo sem lances.", onThisPage: "Nesta página", whenDrawn: "Quando empata?",
+    goal: "O objetivo", goalText: "Capturar todas as peças do adversário, ou deixá-lo sem lances.", onThisPage: "Nesta página", whenDrawn: "Quando empata?",
     usage: [
       "Toque numa das peças marcadas e depois na casa de destino; ou arraste-a, ou use as setas e Enter.",
-      "As peças marcadas em vermelho têm de tomar. A tomada é jogada inteira, de uma só vez.",
+      "As peças marcadas em vermelho têm de capturar. A captura é jogada inteira, de uma só vez.",
       "Dica mostra um bom lance, Desfazer volta um lance.",
     ],
     firstMove: "Toque numa das peças marcadas e depois na casa de destino.",
@@ -236,4 +240,9 @@ export function seatName(seat) {
 /** The title of whose mind is looked into. */
 export function mindName(name) {
   return name.startsWith("run:") ? t.iterationNetwork(name.slice(4)) : t.levels[name] ?? name;
+}
+
+/** What a person calls a rule set of the server's setup. */
+export function rulesTitle({titles, size}) {
+  return `${titles[document.documentElement.lang.slice(0, 2)]}, ${size}×${size}`;
 }
