@@ -18,7 +18,8 @@ from damas_rl.replay import ReplayBuffer, ReplayConfig
 from damas_rl.search.alphabeta import AlphaBeta, Limits
 from damas_rl.search.mcts import Search, SearchConfig
 from damas_rl.search.transpositions import PROVEN, WON
-from damas_rl.selfplay import SelfPlay, SelfPlayConfig, _Group
+from damas_rl.selfplay import SelfPlay, SelfPlayConfig
+from damas_rl.selfplay.group import Group
 from damas_rl.tablebase import Tablebase, TablebaseError, default_path, open_tablebase
 from damas_rl.tablebase.endgames import DRAW, LOSS, UNKNOWN, WIN
 from damas_rl.tablebase.index import new_index, slot
@@ -75,7 +76,7 @@ def test_a_win_that_a_law_takes_away(table: Tablebase) -> None:
     longer, short = verdicts.distance > 2, (verdicts.distance <= 2) & (verdicts.result != 0)
     assert longer.sum() > 5 and (verdicts.proof[longer] == DRAW).all()
     config, rows = SelfPlayConfig(games=4, groups=1, tablebase=4), np.flatnonzero(longer)[:4]
-    group = _Group(rules, config, SearchConfig(), np.random.SeedSequence(1), None, tight)
+    group = Group(rules, config, SearchConfig(), np.random.SeedSequence(1), None, tight)
     group.positions = here.take(rows)
     over, winners, left = group._results()
     assert over.all() and (winners == -1).all() and (left == 0).all()

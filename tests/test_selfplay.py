@@ -13,11 +13,12 @@ from damas_env.notation import read_pdn, write_pdn
 from damas_env.observation import features
 from damas_env.position import Positions
 from damas_env.termination import Termination
-from damas_rl import records, selfplay
+from damas_rl import records
 from damas_rl.closing import pdn_game
 from damas_rl.records import Records
 from damas_rl.search.mcts import Search, SearchConfig, SearchResult
 from damas_rl.selfplay import FinishedGame, SelfPlay, SelfPlayBatch, SelfPlayConfig
+from damas_rl.selfplay import group as group_module
 from search_cases import RULES, HashEvaluator
 
 SMALL = SelfPlayConfig(games=12, groups=3, threads=1, simulations=6, fast_simulations=3, random_plies=6)
@@ -254,7 +255,7 @@ def test_sampling_ends_so_many_plies_after_the_opening() -> None:
 
 
 def test_long_games_keep_their_last_plies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selfplay, "LONGEST_GAME", 32)
+    monkeypatch.setattr(group_module, "LONGEST_GAME", 32)
     batch, whole = play(), played("puct")
     assert [(g.plies, g.opening, g.winner, g.termination) for g in batch.games] == [
         (g.plies, g.opening, g.winner, g.termination) for g in whole.games
@@ -269,7 +270,7 @@ def test_long_games_keep_their_last_plies(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_narrow_policies_keep_the_likeliest_moves(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (records, selfplay):
+    for module in (records, group_module):
         monkeypatch.setattr(module, "POLICY_WIDTH", 3)
     narrow, wide = play().records, played("puct").records
     assert narrow.policy.shape[1] == 3 and (narrow.boards == wide.boards).all()
@@ -391,7 +392,7 @@ def test_a_saved_run_with_resigning_goes_on_bit_for_bit() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_surprises_weigh_more(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selfplay, "LONGEST_GAME", 1024)
+    monkeypatch.setattr(group_module, "LONGEST_GAME", 1024)
     plain, weighted = play(kind=kind), play(replace(SMALL, surprise=0.5), kind)
     assert plain.games == weighted.games and (plain.records.z == weighted.records.z).all()
     weights = weighted.records.weight

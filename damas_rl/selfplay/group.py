@@ -1,34 +1,23 @@
-"""Self-play: many games at once become training records.
+"""A group of games that are played in step, with trees and a random stream of its own."""
 
-Games are split into groups. A group is a batch of games with its own trees and its own random stream, and everything
-that it does depends on nothing else, so results do not depend on how many threads serve the groups. While one group
-waits for the network (or for the other core), another one grows its trees.
-"""
-
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from damas_env import position
-from damas_env.errors import shown
 from damas_env.notation import format_fen
 from damas_env.observation import features
 from damas_env.position import Positions
 from damas_env.rules import RuleSet
 from damas_env.termination import Termination
 from damas_rl import saved
-from damas_rl.openings import MOST_RANDOM_PLIES, Opening, load_openings
-from damas_rl.records import POLICY_WIDTH, Records, concatenate, empty_records
+from damas_rl.openings import MOST_RANDOM_PLIES
+from damas_rl.records import POLICY_WIDTH, Records, empty_records
 from damas_rl.search.mcts import Evaluate, Search, SearchConfig, SearchResult, SearchStats, new_search
-from damas_rl.strict import check_ranges
-from damas_rl.tablebase import Tablebase, open_tablebase
+from damas_rl.selfplay.batch import FinishedGame
+from damas_rl.selfplay.config import SelfPlayConfig
+from damas_rl.tablebase import Tablebase
 from damas_rl.tablebase.endgames import DRAW, LOSS, UNKNOWN, WIN
-from damas_rl.tablebase.index import MOST_PIECES
 
 LONGEST_GAME = 256
 """Plies of one game that are kept; a longer game loses the records of its first plies and its move list."""
@@ -37,137 +26,7 @@ _MOST_FORCED = 32
 """Forced plies played in one step; by rules without any draw law kings might shuffle for ever."""
 
 
-@dataclass(frozen=True)
-class SelfPlayConfig:
-    """How games against oneself are played.
-
-    Attributes:
-        games: games played at once (by each actor, where actors play).
-        groups: batches into which they are split; each is one network batch.
-        threads: groups served at once; 0 = one for each core.
-        simulations: of a full search, whose position becomes a record.
-        fast_simulations: of a fast search, which has no exploration noise and whose position becomes no record
-            (playout-cap randomisation, Wu 2019).
-        full_share: share of plies that get a full search.
-        random_plies: a game starts with 0 to this many random plies.
-        openings: file of openings, one a line, from a random one of which each game starts (the random plies follow);
-            empty = the starting position.
-        temperature: exponent 1 / temperature over visit counts while sampling (PUCT).
-        temperature_plies: plies after the opening during which moves are sampled (PUCT).
-        tablebase: pieces of the endgame table that searches ask, and by which a game ends as soon as its result is
-            certain; 0 = none.
-        resign: a side resigns once a full search values its position at minus this or less; 0 = never.
-        no_resign_share: share of the games that are played on, which shows how often resigning would be wrong.
-        surprise: share of the weight of a game's records that goes to those where the search's policy differs most
-            from the network's (policy-surprise weighting, Wu 2019); 0 = all weigh the same.
-    """
-
-    games: int = 512
-    groups: int = 4
-    threads: int = 0
-    simulations: int = 64
-    fast_simulations: int = 16
-    full_share: float = 1.0
-    random_plies: int = 8
-    openings: str = ""
-    temperature: float = 1.0
-    temperature_plies: int = 16
-    tablebase: int = 0
-    resign: float = 0.0
-    no_resign_share: float = 0.1
-    surprise: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_ranges(
-            "selfplay",
-            self,
-            games=(1, 1 << 20),
-            groups=(1, 1024),
-            threads=(0, 1024),
-            simulations=(1, 1 << 16),
-            fast_simulations=(1, 1 << 16),
-            full_share=(1e-3, 1.0),
-            random_plies=(0, MOST_RANDOM_PLIES),
-            temperature=(1e-2, 100.0),
-            temperature_plies=(0, 10_000),
-            tablebase=(0, MOST_PIECES),
-            resign=(0.0, 1.0),
-            no_resign_share=(0.0, 1.0),
-            surprise=(0.0, 1.0),
-        )
-        if self.tablebase == 1:
-            raise ValueError(f"selfplay.tablebase=1: choose 0 (none) or 2 to {MOST_PIECES} pieces.")
-        if self.games % self.groups:
-            raise ValueError(f"selfplay.games={self.games} must be a multiple of selfplay.groups={self.groups}.")
-
-
-@dataclass(frozen=True)
-class FinishedGame:
-    """One game.
-
-    Attributes:
-        fen: where it started; None = the starting position.
-        plies: length of the game.
-        actions: the plies, as action indices; empty if there were more than ``LONGEST_GAME``.
-        opening: how many of them were random.
-        termination: why it ended; ``NONE`` = the endgame table knew its result.
-        winner: 0 = White, 1 = Black, -1 = nobody.
-        resigner: side that resigned, or would have if the game had not been played on; -1 = neither.
-    """
-
-    fen: str | None
-    plies: int
-    actions: tuple[int, ...]
-    opening: int
-    termination: Termination
-    winner: int
-    resigner: int = -1
-
-
-@dataclass
-class SelfPlayBatch:
-    """What one call of :meth:`SelfPlay.run` produced: records, finished games and costs; ``extra`` figures for logs."""
-
-    records: Records
-    games: list[FinishedGame]
-    plies: int
-    seconds: float
-    search: SearchStats = field(default_factory=SearchStats)
-    extra: dict[str, float] = field(default_factory=dict)
-
-    def stats(self) -> dict[str, float]:
-        """Figures for logs; shares are in [0, 1], lengths in plies."""
-        games = max(1, len(self.games))
-        lengths = [game.plies for game in self.games]
-        drawn = sum(game.winner < 0 for game in self.games)
-        white = sum(game.winner == 0 for game in self.games)
-        figures = {
-            "plies": float(self.plies),
-            "games": float(len(self.games)),
-            "evaluations": float(self.search.evaluations),
-            "seconds": self.seconds,
-            "positions_per_second": self.plies / self.seconds,
-            "evaluations_per_second": self.search.evaluations / self.seconds,
-            "batch_fill": self.search.evaluations / max(1, self.search.capacity),
-            "network_share": self.search.net_seconds / max(1e-9, self.search.seconds),
-            "mean_length": float(np.mean(lengths)) if lengths else 0.0,
-            "draw_share": drawn / games,
-            "white_win_share": white / games,
-            "distinct_share": len({(game.fen, game.actions) for game in self.games}) / games,
-        }
-        played_on = [game for game in self.games if game.resigner >= 0 and game.termination != Termination.RESIGNATION]
-        if played_on:
-            wrong = sum(game.winner != 1 - game.resigner for game in played_on)
-            figures["wrong_resignations"] = wrong / len(played_on)
-        for termination in Termination:
-            count = sum(game.termination == termination for game in self.games)
-            if count:
-                name = termination.name.lower() if termination else "tablebase"
-                figures[f"ended_by/{name}"] = count / games
-        return figures | self.extra
-
-
-class _Group:
+class Group:
     """A batch of games that is played in step.
 
     In one step each game goes on by a searched ply and by the forced plies that follow; a game that has just begun
@@ -422,87 +281,3 @@ def _divergence(result: SearchResult) -> NDArray[np.float32]:
     gains = np.log(result.policy, where=chosen, out=np.zeros_like(result.policy)) - np.where(chosen, log_prior, 0.0)
     divergence = (result.policy * gains).sum(axis=1)
     return np.maximum(divergence, 0.0).astype(np.float32) + np.float32(1e-3)
-
-
-def _book(path: str, rules: RuleSet) -> tuple[NDArray[np.uint64], NDArray[np.int8]]:
-    """Boards and side to move of the positions of a file of openings."""
-    positions = Opening.positions(rules, load_openings(path, rules))
-    return positions.boards, positions.colors
-
-
-class SelfPlay:
-    """All groups of a training run."""
-
-    def __init__(self, rules: RuleSet, config: SelfPlayConfig, search: SearchConfig, seed: int) -> None:
-        """Starts ``config.games`` games; group i draws from the i-th child of ``SeedSequence(seed)``.
-
-        Raises:
-            ValueError: the file of openings or the endgame table cannot be used.
-        """
-        self.config = config
-        seeds = np.random.SeedSequence(seed).spawn(config.groups)
-        book = _book(config.openings, rules) if config.openings else None
-        self.tablebase = open_tablebase(rules, config.tablebase) if config.tablebase else None
-        self.groups = [_Group(rules, config, search, child, book, self.tablebase) for child in seeds]
-        self.threads = min(config.threads or position.THREADS, config.groups)
-        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="selfplay")
-
-    def run(
-        self, evaluator: Evaluate, positions_target: int, progress: Callable[[int], None] | None = None
-    ) -> SelfPlayBatch:
-        """Plays about ``positions_target`` plies, the same number of steps in every game.
-
-        Args:
-            evaluator: current network; called from several threads at once.
-            positions_target: searched plies over all games; random and forced plies come on top.
-            progress: called with the searched plies of each group when it has finished.
-        """
-        started = time.perf_counter()
-        steps = max(1, round(positions_target / self.config.games))
-        jobs = [self._pool.submit(group.run, evaluator, steps) for group in self.groups]
-        batch = SelfPlayBatch(empty_records(0), [], 0, 0.0)
-        parts: list[Records] = []
-        for group, job in zip(self.groups, jobs, strict=True):
-            records, games, plies, stats = job.result()
-            batch.plies += plies
-            parts += records
-            batch.games += games
-            batch.search.add(stats)
-            if progress is not None:
-                progress(steps * group.size)
-        batch.records = concatenate(parts)
-        batch.seconds = time.perf_counter() - started
-        return batch
-
-    def close(self) -> None:
-        """Ends the threads that serve the groups."""
-        self._pool.shutdown()
-
-    def state_dict(self) -> dict[str, Any]:
-        """Everything that a later run needs to go on bit for bit."""
-        return {"groups": [group.state_dict() for group in self.groups]}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Restores :meth:`state_dict`.
-
-        Raises:
-            ValueError: the state belongs to another number or size of groups; SavedError: it is no such state. Nothing
-                has changed then.
-        """
-        self.check_state_dict(state)
-        for group, part in zip(self.groups, state["groups"], strict=True):
-            group.load_state_dict(part)
-
-    def check_state_dict(self, state: dict[str, Any]) -> None:
-        """Refuses what :meth:`load_state_dict` would refuse, and changes nothing."""
-        groups = saved.part(state, "groups", "the self-play")
-        if not isinstance(groups, list) or not groups:
-            raise saved.SavedError(f"The groups of the self-play are {shown(groups, 30)}, not a list of groups.")
-        size = len(np.atleast_1d(saved.part(groups[0], "opening", "a group of the self-play")))
-        if len(groups) != len(self.groups) or size != self.groups[0].size:
-            raise ValueError(
-                f"The saved self-play has {len(groups)} groups of {size} games, this run "
-                f"{len(self.groups)} of {self.groups[0].size}: resume with the same selfplay.games and groups."
-            )
-        for group, part in zip(self.groups, groups, strict=True):
-            group.check_state_dict(part)
