@@ -458,6 +458,19 @@ def test_machines_play_on_while_somebody_watches(server):
     assert state(server, key)["ply"] == ply
 
 
+def test_the_network_is_loaded_before_somebody_asks_for_it(server):
+    key, minds = create(server), server.app.state.analyst.minds
+    state(server, key)
+    assert not minds._loaded
+    with connect(server) as live:
+        live.send_json({"key": key})
+        live.receive_json()
+        end = time.monotonic() + 60
+        while "network" not in minds._loaded and time.monotonic() < end:
+            time.sleep(0.05)
+    assert list(minds._loaded) == ["network"]
+
+
 def test_analysis_grows_and_stops(server):
     key = create(server)
     with connect(server) as live:

@@ -48,7 +48,7 @@ def test_against_a_machine_hint_undo_and_resignation(visit):
     page.get_by_role("button", name="Offer draw").click()
     says(page, "#alert", "It is too early for a draw")
     page.get_by_role("button", name="Hint").click()
-    says(page, "#advice", "for you (−1 lost, 0 even, 1 won)")
+    says(page, "#advice", "for you (−1 lost, 0 even, 1 won)")
     api.expect(page.locator(".arrow.hint")).to_have_count(1)
     tap(page, 22, 18)
     api.expect(page.locator("#moves button")).to_have_count(2, timeout=PATIENCE)

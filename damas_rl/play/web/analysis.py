@@ -38,7 +38,18 @@ class Analyst:
     def __init__(self, pool: ThreadPoolExecutor, minds: Minds) -> None:
         self._pool, self.minds = pool, minds
         self._tables: dict[str, Tablebase] = {}
+        self._warm: set[str] = set()
         self._lock = threading.Lock()
+
+    def warm_up(self, rules: RuleSet) -> None:
+        """Lets the usual mind look at a game of these rules once, in the background: the first look takes a while.
+
+        A page that has got such a game calls for it, not the start of the server, so that no first paint waits. What
+        goes wrong is told to whoever asks for an analysis.
+        """
+        if rules.name not in self._warm:
+            self._warm.add(rules.name)
+            self._pool.submit(lambda: self.minds.get(None, rules).think(Positions.initial(rules), 1, Stop()))
 
     async def mind(self, name: str | None, rules: RuleSet) -> Mind:
         """See :meth:`~damas_rl.play.web.minds.Minds.get`."""

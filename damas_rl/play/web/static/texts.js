@@ -49,7 +49,7 @@ const TEXTS = {
     inviteText: "Send this link to the other player:", onlyHere: "It opens on this computer only. For another device, start damas web --host 0.0.0.0 and open the page by the address of this computer in your network.", copy: "Copy link", copied: "Copied.",
     choosePath: "Several captures end there. Choose:", captures: count => `${count} ${count === 1 ? "piece" : "pieces"}`,
     cancel: "Cancel", start: "Start", close: "Close",
-    hintText: (move, value) => `Hint: ${move}, value ${value} for you (−1 lost, 0 even, 1 won)`, thenLine: line => `, then ${line}`,
+    hintText: (move, value) => `Hint: ${move}, value ${value} for you (−1 lost, 0 even, 1 won)`, thenLine: line => `, then ${line}`,
     lookingForHint: "Looking for a hint …",
     resignReally: "Really resign?", lost: "The connection is lost; trying again …",
     noGame: "There is no such game any more: choose a new one.",
@@ -151,7 +151,7 @@ const TEXTS = {
     inviteText: "Envie este link ao outro jogador:", onlyHere: "Ele só abre neste computador. Para outro aparelho, inicie damas web --host 0.0.0.0 e abra a página pelo endereço deste computador na sua rede.", copy: "Copiar link", copied: "Copiado.",
     choosePath: "Várias capturas terminam ali. Escolha:", captures: count => `${count} ${count === 1 ? "peça" : "peças"}`,
     cancel: "Cancelar", start: "Começar", close: "Fechar",
-    hintText: (move, value) => `Dica: ${move}, valor ${value} para você (−1 perdido, 0 igual, 1 ganho)`, thenLine: line => `, depois ${line}`,
+    hintText: (move, value) => `Dica: ${move}, valor ${value} para você (−1 perdido, 0 igual, 1 ganho)`, thenLine: line => `, depois ${line}`,
     lookingForHint: "Procurando uma dica …",
     resignReally: "Desistir mesmo?", lost: "A conexão caiu; tentando de novo …",
     noGame: "Esse jogo não existe mais: escolha um novo.",
@@ -228,8 +228,9 @@ export function useLanguage(name, keep = false) {
 
 /** A value with its sign, as the language writes numbers. */
 export function signed(value) {
-  const digits = Math.abs(value).toLocaleString(document.documentElement.lang, {minimumFractionDigits: 2, maximumFractionDigits: 2});
-  return `${value >= 0 ? "+" : "−"}${digits}`;
+  const rounded = Math.round(100 * value) / 100; // nothing is −0.00
+  const digits = Math.abs(rounded).toLocaleString(document.documentElement.lang, {minimumFractionDigits: 2, maximumFractionDigits: 2});
+  return `${rounded >= 0 ? "+" : "−"}${digits}`;
 }
 
 /** The title of who holds a seat. */
