@@ -8,7 +8,7 @@ clock.
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from damas_env.notation import write_pdn
 from damas_env.rules import get_rules
 from damas_rl import pretrain, saved
 from damas_rl.arena import run_ladder
+from damas_rl.budget import Counts, budget_text, limits
 from damas_rl.checkpoint import network_content, rules_from, save_numbered, write_checkpoint
 from damas_rl.closing import best_network, ladder_table, pdn_game, resume_command, what_next
 from damas_rl.cluster.source import GameSource, game_source, same_kind
@@ -25,19 +26,19 @@ from damas_rl.config import RunConfig
 from damas_rl.endgames import endgame_records, mistakes, sample_endgames
 from damas_rl.files import atomic_write
 from damas_rl.learner import Learner
-from damas_rl.metrics import MetricsLog, resident_bytes
+from damas_rl.metrics import MetricsLog
+from damas_rl.monitor import Monitor
 from damas_rl.networks import Evaluator, build_network
-from damas_rl.pictures import thoughts
 from damas_rl.players import MctsPlayer, make_player
-from damas_rl.progress import Progress, Rung
+from damas_rl.progress import Progress
 from damas_rl.records import Records, empty_records
 from damas_rl.replay import ReplayBuffer
 from damas_rl.run_files import GAMES, NETWORKS
 from damas_rl.rundir import RunDirectory, RunError, describe_machine
-from damas_rl.runs import PATHS, read_run
-from damas_rl.selfplay import FinishedGame, SelfPlay, SelfPlayBatch
+from damas_rl.runs import read_run
+from damas_rl.selfplay import FinishedGame, SelfPlay
 from damas_rl.speed import raw_evaluations_per_second
-from damas_rl.strict import build, flatten
+from damas_rl.strict import build
 from damas_rl.tablebase import AT_ONCE, Tablebase, default_path
 from damas_rl.transfer import Source, describe, take_over
 
@@ -47,36 +48,6 @@ _ENDGAMES = 500
 STOPPING = "stopping after this iteration"
 LAST = "finishing the last iteration"
 """What is shown in place of a phase of training once somebody wants the run to end, or its budget is used up."""
-
-
-@dataclass
-class Counts:
-    """How far a run has come.
-
-    Attributes:
-        iteration: iterations done.
-        positions, games: plies and finished games of self-play.
-        seconds: wall-clock time of training, all parts of the run together.
-        evaluated, saved: ``seconds`` at the last measurement and the last checkpoint.
-        measured: the closing measurement has been made.
-        pretrained: learner steps of pre-training.
-        pretraining: pre-training has not been finished.
-    """
-
-    iteration: int = 0
-    positions: int = 0
-    games: int = 0
-    seconds: float = 0.0
-    evaluated: float = 0.0
-    saved: float = 0.0
-    measured: bool = False
-    pretrained: int = 0
-    pretraining: bool = True
-
-    def __post_init__(self) -> None:
-        for key, value in vars(self).items():
-            if value < 0:
-                raise ValueError(f"{key}={value} of a run is below 0.")
 
 
 class Trainer:
@@ -129,8 +100,8 @@ class Trainer:
             self._restore(content)
         if self.fraction >= 1.0 and self.counts.measured:
             raise RunError(
-                f"{run.path} has used its budget of {_budget(config)}; give it more with "
-                f"{' and '.join(f'{key}=' for key in _limits(config))}."
+                f"{run.path} has used its budget of {budget_text(config)}; give it more with "
+                f"{' and '.join(f'{key}=' for key in limits(config))}."
             )
         self._clock = time.monotonic()
         self._raw_speed = math.nan
@@ -146,10 +117,11 @@ class Trainer:
         folder = self.run_directory
         self.progress.say(f"Run directory: {folder.path}")
         self.metrics = MetricsLog(folder.metrics, folder.events, self.counts.iteration, len(self.ladder))
-        self._show_settings()
-        self._show_counts()
+        self.monitor = Monitor(self.config, self.metrics, self.progress)
+        self.monitor.settings()
+        self.monitor.counts(self.counts, self.learner, self.replay)
         if self.ladder:
-            self._show_ladder()
+            self.monitor.ladder(self.ladder)
         try:
             self._warm_up()
             if not self.counts.iteration:
@@ -181,10 +153,7 @@ class Trainer:
     @property
     def fraction(self) -> float:
         """Share of the budget that is used up."""
-        config, counts = self.config, self.counts
-        by_time = counts.seconds / (60 * config.minutes) if config.minutes else 0.0
-        by_count = counts.iteration / config.iterations if config.iterations else 0.0
-        return min(1.0, max(by_time, by_count))
+        return self.counts.share_of(self.config, self.counts.seconds)
 
     def _warm_up(self) -> None:
         """Compiles the kernels, which takes a while once per machine, before the clock starts."""
@@ -227,8 +196,8 @@ class Trainer:
         for losses in pretrain.parts(self.learner, records, steps, counts.pretrained, config.seed):
             counts.pretrained = min(counts.pretrained + pretrain.STEPS_AT_ONCE, steps)
             self._tick()
-            self._show_counts()
-            self._show_losses(losses)
+            self.monitor.counts(counts, self.learner, self.replay)
+            self.monitor.losses(losses)
             accuracy = f"pre-training ({losses['policy_accuracy']:.0%} of the moves as played)"
             self._training_phase(accuracy, counts.pretrained / steps)
             if self.stop or self.fraction >= 1.0:
@@ -268,7 +237,8 @@ class Trainer:
         learning = time.perf_counter()
         losses = self._learn()
         self._tick()
-        self._log(batch, losses, learning - started, time.perf_counter() - learning)
+        seconds = {"selfplay": learning - started, "learning": time.perf_counter() - learning}
+        self.monitor.iteration(counts, batch, losses, self.learner, self.replay, seconds, self._raw_speed)
 
     def _learn(self) -> dict[str, float]:
         """Takes the learner steps that the records collected so far allow; their mean figures."""
@@ -319,8 +289,8 @@ class Trainer:
         if self.tablebase is not None:
             values["endgames"] = {"mistakes": self._endgame_mistakes(self.tablebase)}
         self.metrics.write("ladder", counts.iteration, values)
-        self._show_network()
-        self._show_ladder()
+        self.monitor.network(counts.iteration, self.learner, self.evaluator, self.rules, self.newest)
+        self.monitor.ladder(self.ladder)
         return True
 
     def _endgame_mistakes(self, tablebase: Tablebase) -> float:
@@ -333,25 +303,6 @@ class Trainer:
             f"({self.config.arena.simulations} simulations, without the table)."
         )
         return share
-
-    def _show_settings(self) -> None:
-        """In TensorBoard: what may differ between runs, and by which scores they are to be compared."""
-        settings = {key: value for key, value in flatten(asdict(self.config)) if key not in PATHS}
-        self.metrics.show_settings(settings, [f"ladder/{opponent}/score" for opponent in self.config.arena.ladder])
-
-    def _show_network(self) -> None:
-        """In TensorBoard: weights, the newest targets, and what the measured network thinks of a few positions."""
-        weights = self.learner.averaged.named_parameters()
-        histograms: dict[str, Any] = {f"weights/{name}": matrix for name, matrix in weights if matrix.dim() > 1}
-        if self.newest is not None and len(self.newest.z):
-            policy = self.newest.policy
-            logs = np.log(policy, out=np.zeros_like(policy), where=policy > 0)
-            histograms["targets/policy entropy"] = -(policy * logs).sum(axis=1)
-            histograms["targets/search value"] = self.newest.q
-        seen = thoughts(self.rules, self.evaluator)
-        pictures = {f"positions/{thought.name}": thought.image for thought in seen}
-        texts = {f"positions/{thought.name}": thought.text for thought in seen}
-        self.metrics.show(self.counts.iteration, histograms, pictures, texts)
 
     def _save(self) -> None:
         """Writes a checkpoint and sample games."""
@@ -437,43 +388,7 @@ class Trainer:
 
     def _fraction_now(self) -> float:
         """The same as :attr:`fraction`, with the time since the last look at the clock."""
-        minutes = self.config.minutes
-        return max(self.fraction, min(1.0, self._seconds() / (60 * minutes))) if minutes else self.fraction
-
-    def _log(
-        self, batch: SelfPlayBatch, losses: Mapping[str, float], selfplay_seconds: float, learn_seconds: float
-    ) -> None:
-        """Writes the metrics of an iteration and hands them to the display."""
-        counts, status, figures = self.counts, self.progress.status, batch.stats()
-        rates = ("seconds", "positions_per_second", "evaluations_per_second", "network_share")
-        timed = {name: figures.pop(name) for name in rates}
-        timed["share_of_raw_speed"] = timed["evaluations_per_second"] / self._raw_speed
-        timed |= {"selfplay": selfplay_seconds, "learning": learn_seconds, "training": counts.seconds}
-        memory = resident_bytes()
-        if memory is not None:
-            timed["resident_mib"] = memory / 2**20
-        learned = dict(losses)
-        if learned:
-            timed["samples_per_second"] = learned.pop("samples_per_second")
-        replay = self.replay
-        values = {
-            "selfplay": figures,
-            "learner": learned | {"steps": self.learner.steps},
-            "replay": {"window": replay.window, "added": replay.added, "ratio": replay.replay_ratio},
-            "total": {"positions": counts.positions, "games": counts.games},
-            "time": timed,
-        }
-        self.metrics.write("iteration", counts.iteration, values)
-        self._show_counts()
-        if learned:
-            self._show_losses(learned)
-        status.positions_per_second = timed["positions_per_second"]
-        status.evaluations_per_second = timed["evaluations_per_second"]
-        status.speed_share = timed["share_of_raw_speed"]
-        status.batch_fill, status.network_share = figures["batch_fill"], timed["network_share"]
-        if batch.games:
-            status.draw_rate, status.length = figures["draw_share"], figures["mean_length"]
-        self.progress.refresh()
+        return self.counts.share_of(self.config, self._seconds())
 
     def _report(self) -> None:
         """Says how the run has ended."""
@@ -485,31 +400,4 @@ class Trainer:
         share = read_run(path).share_of_raw_speed
         if share is not None:
             say(f"Self-play ran at {share:.0%} of the network's own speed.")
-        say(what_next(path, best_network(self.ladder), self.config.rules.name, _limits(self.config)))
-
-    def _show_counts(self) -> None:
-        status, counts = self.progress.status, self.counts
-        status.iteration, status.games, status.positions = counts.iteration, counts.games, counts.positions
-        status.steps, status.rows = self.learner.steps, self.replay.window
-
-    def _show_losses(self, figures: Mapping[str, float]) -> None:
-        self.progress.status.losses = {name: figures[f"{name}_loss"] for name in ("policy", "value", "moves_left")}
-
-    def _show_ladder(self) -> None:
-        histories = {
-            opponent: [entry["rungs"][opponent]["score"] for entry in self.ladder if opponent in entry["rungs"]]
-            for opponent in self.ladder[-1]["rungs"]
-        }
-        self.progress.status.ladder = [Rung(opponent, scores[-1], scores) for opponent, scores in histories.items()]
-        self.progress.refresh(force=True)
-
-
-def _limits(config: RunConfig) -> list[str]:
-    """The keys that bound the budget of a run."""
-    return [key for key in ("minutes", "iterations") if getattr(config, key)]
-
-
-def _budget(config: RunConfig) -> str:
-    parts = [f"{config.minutes:g} minutes"] if config.minutes else []
-    parts += [f"{config.iterations} iterations"] if config.iterations else []
-    return " and ".join(parts)
+        say(what_next(path, best_network(self.ladder), self.config.rules.name, limits(self.config)))
