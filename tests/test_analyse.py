@@ -18,6 +18,12 @@ CBD = get_rules("cbd")
 FAST = "alphabeta:depth=4"
 
 
+@pytest.fixture(autouse=True)
+def english(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands speak the language of the system."""
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+
+
 class Material(Player):
     """Plays the first legal move, and values a position by its men."""
 
@@ -194,6 +200,23 @@ def test_command_on_games(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     path.write_text("1. c3-d4 d4-e5 *")
     status, out, err = run(capsys, str(path), "--player", FAST)
     assert status == 2 and "game 1 cannot be followed to the end: line 1, ply 2" in err and err.count("\n") == 1
+
+
+def test_tables_speak_the_language_of_the_person(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "games.pdn"
+    path.write_text(write_pdn([played("29-15 10x19", "W:WK29:B10")]))
+    monkeypatch.setenv("LC_ALL", "pt_BR.UTF-8")
+    position, game = (run(capsys, what, "--player", FAST)[1] for what in ("initial", str(path)))
+    for told in ("Jogam as Brancas: ", "posições examinadas", "lance", "valor", "linha"):
+        assert told in position, told
+    for told in ("nº", "antes", "depois", "observação", "as Brancas põem", "vitória", "melhor", "2 lances, um pôs"):
+        assert told in game, told
+    for word in ("White", "Black", "move", "value", "before", "ply", "win", "better"):
+        assert word not in position + game, word
+    assert "White to move" in run(capsys, "initial", "--player", FAST, "--lang", "en")[1]
+    assert '"to_move": "W"' in run(capsys, "initial", "--player", FAST, "--json")[1]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from damas_env.errors import shown
@@ -15,8 +16,10 @@ from damas_env.rules import RuleSet, get_rules
 from damas_rl.cli.common import (
     CommandError,
     add_json,
+    add_language,
     add_notation,
     count,
+    language,
     outcome_text,
     output_path,
     print_json,
@@ -55,6 +58,7 @@ def register(subparsers: Any) -> None:
     analyse.add_argument("--pdn", metavar="OUT", help="write the games with the values as comments")
     analyse.add_argument("--seed", type=count, default=0, metavar="S", help="of all random choices (default: 0)")
     add_notation(analyse, None)
+    add_language(analyse)
     add_json(analyse)
     analyse.set_defaults(run=_analyse)
 
@@ -76,6 +80,7 @@ def _player(arguments: argparse.Namespace, rules: RuleSet) -> "Player":
 
 def _position(arguments: argparse.Namespace) -> None:
     from damas_rl.analysis import look_at
+    from damas_rl.play.languages import said_in
     from damas_rl.play.printed import position_lines
 
     game = Game(arguments.rules or DEFAULT_RULES, arguments.what)
@@ -87,11 +92,12 @@ def _position(arguments: argparse.Namespace) -> None:
         head = {"fen": game.fen(), "rules": game.rules.name, "player": player.name, "to_move": game.color}
         print_json({**head, **asdict(view)})
         return
-    show(*position_lines(game.color, view))
+    show(*position_lines(game.color, view, partial(said_in, language(arguments))))
 
 
 def _games(arguments: argparse.Namespace) -> None:
     from damas_rl.analysis import review
+    from damas_rl.play.languages import said_in
     from damas_rl.play.printed import game_lines
 
     output = output_path("--pdn", arguments.pdn) if arguments.pdn is not None else None
@@ -126,7 +132,7 @@ def _games(arguments: argparse.Namespace) -> None:
         print_json({"file": arguments.what, "complete": looked == total, "games": documents})
     else:
         for number, view in enumerate(views, 1):
-            show(*game_lines(view, number))
+            show(*game_lines(view, number, partial(said_in, language(arguments))))
     if looked < total:
         print(f"damas: interrupted after {looked} of {total} plies", file=sys.stderr)
     for number, game in enumerate(games, 1):

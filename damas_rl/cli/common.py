@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import re
 import signal
 import sys
@@ -52,6 +53,20 @@ def add_notation(parser: argparse.ArgumentParser, default: str | None) -> None:
     parser.add_argument(
         "--notation", choices=("numeric", "algebraic"), default=default, help=f"how to write moves (default: {told})"
     )
+
+
+def add_language(parser: argparse.ArgumentParser) -> None:
+    """Adds ``--lang``, which :func:`language` reads."""
+    parser.add_argument(
+        "--lang", choices=("en", "pt"), help="language (default: that of your system, if it is one of them)"
+    )
+
+
+def language(arguments: argparse.Namespace) -> str:
+    """The language that the person wants, as :mod:`damas_rl.play.languages` names it."""
+    from damas_rl.play.languages import language_of
+
+    return language_of(arguments.lang or os.environ.get("LC_ALL") or os.environ.get("LANG", ""))
 
 
 def whole_number(text: str, lowest: int = 1) -> int:

@@ -2,7 +2,6 @@
 
 import argparse
 import functools
-import os
 import re
 import time
 from typing import TYPE_CHECKING, Any
@@ -17,11 +16,13 @@ from damas_env.rules import get_rules
 from damas_rl.cli.common import (
     CommandError,
     add_json,
+    add_language,
     add_notation,
     add_position,
     add_rules,
     count,
     elo_difference,
+    language,
     outcome_text,
     output_path,
     print_json,
@@ -106,9 +107,7 @@ def register(subparsers: Any) -> None:
     play.add_argument(
         "--pdn", metavar="FILE", help="go on with the first game of a PDN file, by its own rules without --rules"
     )
-    play.add_argument(
-        "--lang", choices=("en", "pt"), help="language (default: that of your system, if it is one of them)"
-    )
+    add_language(play)
     _add_seed(play)
     play.set_defaults(run=_play, rules=None)
 
@@ -238,7 +237,6 @@ def _print_match(result: "MatchResult", sprt: "Sprt | None", as_json: bool) -> N
 
 def _play(arguments: argparse.Namespace) -> None:
     from damas_rl.console import Console
-    from damas_rl.play.languages import language_of
     from damas_rl.play.levels import make_opponent
     from damas_rl.play.table import OTHER, PERSON, Table, read_position
     from damas_rl.play.terminal import TerminalGame
@@ -263,5 +261,5 @@ def _play(arguments: argparse.Namespace) -> None:
     for seat in set(seats.values()) - {PERSON}:
         player(seat)  # whatever is wrong with it is said before the board is shown
     clock = Clock(arguments.clock) if arguments.clock else None
-    language = language_of(arguments.lang or os.environ.get("LC_ALL") or os.environ.get("LANG", ""))
-    TerminalGame(Table(game, seats, clock=clock, fen=fen), player, Console(highlight=False), language).run()
+    table = Table(game, seats, clock=clock, fen=fen)
+    TerminalGame(table, player, Console(highlight=False), language(arguments)).run()
