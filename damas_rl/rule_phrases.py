@@ -164,6 +164,10 @@ PHRASES: dict[str, tuple[str | tuple[str, ...], str | tuple[str, ...]]] = {
         "These laws share one count, which {events} starts again.",
         "Esses casos têm uma só contagem, que recomeça com {events}.",
     ),
+    "starts": (
+        "The move that brings the condition about is not counted.",
+        "O lance que cria a condição não é contado.",
+    ),
     "waits": (
         "While the condition does not hold, the count waits.",
         "Enquanto a condição não se cumpre, a contagem espera.",

@@ -130,7 +130,7 @@ def _laws(laws: Sequence[DrawLaw], most: int, words: _Words) -> list[str]:
         else:
             sentences.append(words("count_shared" if shared else "count_free"))
     if not any(law.always for law in laws):
-        sentences.append(words("waits" if laws[0].pauses else "clears"))
+        sentences += [words("starts"), words("waits" if laws[0].pauses else "clears")]
     return sentences
 
 

@@ -6,6 +6,7 @@ that keep the law standing. `test_variant_agreement.py` plays whole games agains
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -143,6 +144,22 @@ def test_at_the_limit_and_one_ply_before(case: Case, exchanged: bool) -> None:
     )
     assert count(game, case.counter) == case.plies - 1 and game.outcome() is None
     assert draws(game, case) == [Outcome(Termination[case.termination], None)]
+
+
+@pytest.mark.parametrize(
+    ("named", "case"),
+    [
+        ("filipino", Case("filipino_12_moves.yaml", "W:WK1,K2,K3:BK30", "three_kings", 24, "ENDING")),
+        ("international", Case("international_diagonal.yaml", "W:WK1,K2,K6:BK46", "long_diagonal", 10, "ENDING")),
+        ("international", Case("international_diagonal.yaml", "W:WK1,36,K6:BK46", "long_diagonal", 10, "ENDING")),
+    ],
+)
+def test_laws_that_only_a_file_has(named: str, case: Case) -> None:
+    path = str(Path(__file__).parents[1] / "examples" / case.rules)
+    rules, without = get_rules(path), get_rules(named)
+    other_laws = tuple(law for law in rules.draw_laws if law.counter != case.counter)
+    assert dataclasses.replace(rules, name=named, title=without.title, draw_laws=other_laws) == without
+    test_at_the_limit_and_one_ply_before(case._replace(rules=path), False)
 
 
 def draws(game: Game, case: Case) -> list[Outcome | None]:

@@ -28,4 +28,5 @@ def test_an_example_trains_and_plays(name, monkeypatch, capsys):
 
 def test_every_example_is_tested():
     tested = {*SCRIPTS, "own_network.py", "own_player.py", "own_rules.yaml", "own_search.py"}
+    tested |= {"filipino_12_moves.yaml", "international_diagonal.yaml"}  # test_draw_laws.py
     assert {path.name for path in EXAMPLES.glob("*.*")} == tested

@@ -137,6 +137,9 @@ def test_what_is_said() -> None:
     for said in ("as brancas jogam primeiro", "pela terceira vez", "20 lances de cada lado sem captura nem movimento",
                  "5 lances de cada lado com 2 damas contra 2 damas", "2 damas contra 1 dama e 1 pedra"):  # fmt: skip
         assert said in portuguese
+    for text, begins in ((english, "The move that brings the condition about is not counted."),
+                         (portuguese, "O lance que cria a condição não é contado.")):  # fmt: skip
+        assert text.count(begins) == 1  # of the endings; the king moves are counted everywhere
     assert "A game of 400 plies is a draw" in text_of(get_rules("ttakji"), "en")
     assert "After 300 plies the game is stopped without a result" in text_of(get_rules("damas-brasileiro"), "en")
     assert "3 or more kings against 1 king" in text_of(get_rules("fmjd64"), "en")
