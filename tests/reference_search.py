@@ -71,6 +71,7 @@ class ReferenceSearch:
     """Searches one game; `root` is the tree, `policy` and `choice` what is made of it."""
 
     def __init__(self, config, evaluator, game: Positions, budget: int, noise=None, root_priors=None) -> None:
+        self.forced = config.forced_playouts if root_priors is not None else 0.0
         self.config, self.evaluator, self.root, self.simulations = config, evaluator, Node(game, []), 0
         self.expand(self.root)
         for index, edge in enumerate(self.root.edges if root_priors is not None else []):
@@ -105,8 +106,9 @@ class ReferenceSearch:
         while not node.waiting and node.proof is None:
             race = node is self.root and self.config.kind == "gumbel"
             forced = len(node.edges) == 1
+            starved = self.starved() if node is self.root and not race else []
             best = self.best_of_race if race else lambda n=node: max(n.edges, key=lambda e: self.puct(n, e))
-            edge = node.edges[0] if forced else best()
+            edge = node.edges[0] if forced else starved[0] if starved else best()
             if edge.child is None:
                 game = node.game.copy()
                 game.step(np.array([edge.action]))
@@ -128,6 +130,33 @@ class ReferenceSearch:
         if tries:
             quality = (edge.total - edge.flying) / tries
         return quality + self.config.c_puct * math.sqrt(node.visits) * edge.prior / (1 + tries)
+
+    def owed(self, edge: Edge) -> float:
+        """Forced visits of a root edge."""
+        return math.sqrt(self.forced * edge.prior * self.root.visits)
+
+    def starved(self) -> list[Edge]:
+        """Root edges that have been tried, and are owed more visits."""
+        tries = {e: e.visits + e.flying for e in self.root.edges}
+        return [e for e in tries if 0 < tries[e] < self.owed(e) and e.proof is None]
+
+    def pruned(self, weights: dict[Edge, float]) -> dict[Edge, float]:
+        """Visits less the forced ones: as few as keep PUCT below that of the most visited edge."""
+        best = max(weights, key=lambda e: e.visits)
+        if not best.visits:
+            return weights
+
+        def puct(edge: Edge, visits: float) -> float:
+            prior = self.config.c_puct * math.sqrt(self.root.visits) * edge.prior
+            return edge.total / edge.visits + prior / (1 + visits)
+
+        kept = {}
+        for edge, weight in weights.items():
+            visits, least = weight, weight - math.floor(self.owed(edge)) if edge is not best else weight
+            while visits and visits - 1 >= least and puct(edge, visits - 1) <= puct(best, best.visits):
+                visits -= 1
+            kept[edge] = visits if visits > 1 or edge is best else 0.0
+        return kept
 
     def score(self, edge: Edge) -> float:
         """Logit + sigma(Q) of a root edge."""
@@ -175,6 +204,8 @@ class ReferenceSearch:
             weights = {e: math.exp(self.score(e) - best) for e in weights}
         elif not any(weights.values()):
             weights = dict.fromkeys(weights, 1.0)
+        elif self.forced and self.root.proof is None:
+            weights = self.pruned(weights)
         return [weights.get(e, 0.0) / sum(weights.values()) for e in self.root.edges]
 
     def choice(self) -> int:

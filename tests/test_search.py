@@ -84,6 +84,8 @@ def compare(search: Search, result: SearchResult, game: int, reference: Referenc
 CONFIGS = {
     "puct": SearchConfig(kind="puct"),
     "puct noisy": SearchConfig(kind="puct", c_puct=2.5, fpu_reduction=0.1),
+    "puct noisy, forced": SearchConfig(kind="puct", forced_playouts=2.0),
+    "puct noisy, forced, 3 leaves": SearchConfig(kind="puct", forced_playouts=3.0, leaves_per_tree=3),
     "puct 8 leaves": SearchConfig(kind="puct", leaves_per_tree=8),
     "gumbel": SearchConfig(kind="gumbel", considered=8),
     "gumbel noisy": SearchConfig(kind="gumbel", considered=4, c_visit=10.0, c_scale=0.5),
@@ -104,7 +106,7 @@ def test_trees_equal_the_reference(name: str) -> None:
             positions.take(np.array([game])),
             simulations,
             noise=search.trees.roots["noise"][game, :count] if config.kind == "gumbel" else None,
-            root_priors=result.priors[game, :count] if name == "puct noisy" else None,
+            root_priors=result.priors[game, :count] if name.startswith("puct noisy") else None,
         )
         nodes += compare(search, result, game, reference)
     # The sample must contain what is rare: all kinds of proofs, at roots and below, and repetitions.
@@ -293,6 +295,24 @@ def test_dirichlet_noise_is_in_the_root_priors_only() -> None:
             weights = np.exp(search.trees.edges["logit"][game, edges].astype(float))
             assert search.trees.edges["prior"][game, edges] == pytest.approx(weights / weights.sum(), rel=1e-5)
     assert any(len(noise) == len(drawn[0]) and (noise != drawn[0]).any() for noise in drawn[1:])
+
+
+def test_forced_playouts_spread_visits_that_the_policy_leaves_out() -> None:
+    positions, k = Positions.initial(RULES, 8), 4.0
+    _, plain = search_all(positions, SearchConfig(), 200, seed=5)
+    search, forced = search_all(positions, SearchConfig(forced_playouts=k), 200, seed=5)
+    tried = forced.visits > 0
+    owed = np.floor(np.sqrt(k * forced.priors * 200))
+    assert (forced.visits[tried] >= owed[tried] - 1).all()
+    assert (plain.visits[plain.visits > 0] < np.floor(np.sqrt(k * plain.priors * 200))[plain.visits > 0]).any()
+    shares = forced.visits / forced.visits.sum(axis=1, keepdims=True)
+    best = forced.visits.argmax(axis=1)[:, None]
+    assert (np.take_along_axis(forced.policy, best, 1) > np.take_along_axis(shares, best, 1)).any()
+    assert forced.policy.sum(axis=1) == pytest.approx(1.0)
+    # Without noise, which is how players and fast searches run, nothing is forced.
+    _, quiet = search_all(positions, SearchConfig(forced_playouts=k), 200)
+    assert (quiet.visits == search_all(positions, SearchConfig(), 200)[1].visits).all()
+    assert (search.trees.roots["forced"][:8] == k).all()
 
 
 def test_noise_differs_between_games_and_moves() -> None:

@@ -44,6 +44,8 @@ class SearchConfig:
         fpu_reduction: how much worse than its parent an unvisited edge is taken to be.
         noise_fraction: share of Dirichlet noise in the root priors during self-play (PUCT).
         noise_concentration: total concentration of the Dirichlet noise, spread over the legal moves (PUCT).
+        forced_playouts: where roots are noisy, a move of prior P that has been tried gets at least the square root of so
+            many times P·N visits, and those that PUCT would not have made are taken out of the policy (PUCT; Wu 2019).
         considered: root moves that enter sequential halving (Gumbel).
         c_visit, c_scale: sigma(Q) = (c_visit + most visits) * c_scale * Q (Gumbel).
         leaves_per_tree: leaves of one tree that are evaluated together, with virtual loss in between.
@@ -54,6 +56,7 @@ class SearchConfig:
     fpu_reduction: float = 0.3
     noise_fraction: float = 0.25
     noise_concentration: float = 10.0
+    forced_playouts: float = 0.0
     considered: int = 16
     c_visit: float = 50.0
     c_scale: float = 0.1
@@ -69,6 +72,7 @@ class SearchConfig:
             fpu_reduction=(0.0, 2.0),
             noise_fraction=(0.0, 1.0),
             noise_concentration=(1e-3, 1e4),
+            forced_playouts=(0.0, 100.0),
             considered=(2, 128),
             c_visit=(0.0, 1e4),
             c_scale=(0.0, 100.0),
@@ -257,7 +261,9 @@ class Search:
         size, width = len(counts), self.rules.max_moves
         if self.config.root == "gumbel":
             self.trees.roots["noise"][:size] = rng.gumbel(size=(size, width))
-        elif self.config.noise_fraction > 0.0:
+            return
+        self.trees.roots["forced"][:size] = self.config.forced_playouts
+        if self.config.noise_fraction > 0.0:
             legal = np.arange(width) < counts[:, None]
             alpha = np.where(legal, self.config.noise_concentration / counts[:, None], 1.0)
             noise = np.where(legal, rng.standard_gamma(alpha), 0.0) + 1e-12

@@ -81,8 +81,9 @@ class Trees(NamedTuple):
         nodes: :data:`NODE` [G, N].
         edges: :data:`EDGE` [G, E].
         roots: records [G]; ``nodes_used`` and ``edges_used``; ``simulations`` started so far, and their ``budget``;
-            ``history`` with ``history_len`` keys, the game before and at the root; ``noise``, float32[M], Gumbel
-            noise of the root edges (zeros without).
+            ``history`` with ``history_len`` keys, the game before and at the root; ``forced``, how strongly
+            playouts are forced (0 = not at all); ``noise``, float32[M], Gumbel noise of the root edges (zeros
+            without).
     """
 
     nodes: np.ndarray
@@ -125,6 +126,7 @@ def new_trees(rules: RuleSet, games: int, simulations: int) -> Trees:
         [
             *((word, np.int32) for word in ("nodes_used", "edges_used", "simulations", "budget", "history_len")),
             ("history", np.uint64, MAX_HISTORY),
+            ("forced", np.float32),
             ("noise", np.float32, rules.max_moves),
         ],
         align=True,

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from damas_env.kernel import kernel
-from damas_rl.search.choice import completed_quality, mixed_value, proven_value, quality_scale
+from damas_rl.search.choice import completed_quality, forced_visits, mixed_value, proven_value, quality_scale
 from damas_rl.tablebase.endgames import DRAW, LOSS, UNKNOWN, WIN
 
 
@@ -25,6 +25,8 @@ def read_roots(trees, scales, games, actions, counts, visits, qualities, priors,
             priors[game, index], logits[game, index] = edge.prior, edge.logit
             qualities[game, index] = completed_quality(edge, mixed)
         _improved_policy(root, edges, scales.gumbel, scale, qualities[game], policies[game])
+        if trees.roots[game].forced > 0.0 and root.proven == UNKNOWN:
+            _prune(root, edges, scales, trees.roots[game].forced, policies[game])
         choices[game] = _choice(root, edges, scales.gumbel, scale, trees.roots[game].noise, qualities[game])
 
 
@@ -59,6 +61,43 @@ def _improved_policy(root, edges, gumbel, scale, qualities, policy):
         for index in range(root.num_edges):
             policy[index] = 0.0 if _excluded(edges[root.first_edge + index].proven, root.proven) else 1.0
             total += policy[index]
+    for index in range(root.num_edges):
+        policy[index] /= total
+
+
+@kernel
+def _prune(root, edges, scales, forced, policy):
+    """Takes forced visits out of the visit shares (policy target pruning, Wu 2019, section 3.2).
+
+    An edge loses up to its forced visits, as long as PUCT still prefers the most visited one; an edge that is left
+    with a single visit loses that too.
+    """
+    best, most = root.first_edge, 0
+    for index in range(root.num_edges):
+        place = root.first_edge + index
+        if policy[index] > 0.0 and edges[place].visits > most:
+            best, most = place, edges[place].visits
+    if most == 0:
+        return
+    exploration = scales.c_puct * math.sqrt(root.visits)
+    wanted = edges[best].value / most + exploration * edges[best].prior / (1 + most)
+    total = 0.0
+    for index in range(root.num_edges):
+        place = root.first_edge + index
+        edge = edges[place]
+        if policy[index] <= 0.0:
+            continue
+        kept = np.float64(edge.visits)
+        if place != best:
+            quality = edge.value / edge.visits
+            if quality < wanted:
+                needed = math.ceil(exploration * edge.prior / (wanted - quality)) - 1
+                least = kept - math.floor(forced_visits(root, edge, forced))
+                kept = min(kept, max(needed, least))
+            if kept <= 1.0:
+                kept = 0.0
+        policy[index] = kept
+        total += kept
     for index in range(root.num_edges):
         policy[index] /= total
 

@@ -22,7 +22,7 @@ from damas_env.kernel import kernel
 from damas_env.movegen import WORK, generate, play
 from damas_env.outcome import advance_counters, events_of, judge, key, standing_laws
 from damas_env.rules import EVENT_CAPTURE, EVENT_MAN_MOVE, MAX_COUNTERS
-from damas_rl.search.choice import choose_gumbel, choose_puct, proven_value
+from damas_rl.search.choice import choose_gumbel, choose_puct, choose_root, proven_value
 from damas_rl.search.pools import FULL, PENDING, READY, TABLED
 from damas_rl.tablebase.endgames import DRAW, LOSS, UNKNOWN, WIN, verdict
 
@@ -102,7 +102,7 @@ def plant(spec, tables, endgames, trees, leaves, boards, counters, plies, repeti
         root.history_len = history_len[game]
         for place in range(history_len[game]):
             root.history[place] = history[game, place]
-        root.noise[:] = 0.0
+        root.forced, root.noise[:] = 0.0, 0.0
         node = nodes[0]
         a, b, c, d = boards[game, 0], boards[game, 1], boards[game, 2], boards[game, 3]
         node.boards[0], node.boards[1], node.boards[2], node.boards[3] = a, b, c, d
@@ -224,6 +224,8 @@ def _simulate(spec, tables, endgames, nodes, edges, root, scales, work):
             place = choose_gumbel(nodes, edges, root, scales)
         elif nodes[index].num_edges == 1:
             place = np.int64(nodes[index].first_edge)
+        elif index == 0:
+            place = choose_root(nodes, edges, root, scales)
         else:
             place = choose_puct(nodes, edges, scales, index)
         edges[place].in_flight += 1
