@@ -45,6 +45,8 @@ class TrainerConfig:
         sample_games: self-play games written as PDN with each checkpoint.
         endgame_share: sampled positions of the endgame table, with exact values and moves, that are learned from for
             each record of self-play.
+        reanalyse_share: records of the window that are searched anew, with the newest network, for each record of
+            self-play (damas_rl/reanalysis.py).
     """
 
     positions_per_iteration: int = 4096
@@ -55,6 +57,7 @@ class TrainerConfig:
     keep_checkpoints: int = 3
     sample_games: int = 8
     endgame_share: float = 0.0
+    reanalyse_share: float = 0.0
 
     def __post_init__(self) -> None:
         check_ranges(
@@ -68,6 +71,7 @@ class TrainerConfig:
             keep_checkpoints=(1, 10_000),
             sample_games=(0, 10_000),
             endgame_share=(0.0, 1.0),
+            reanalyse_share=(0.0, 10.0),
         )
 
 

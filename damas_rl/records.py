@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from damas_rl.search.mcts import SearchResult
+
 POLICY_WIDTH = 32
 """Moves of one record's policy; the likeliest ones where there are more."""
 
@@ -36,6 +38,17 @@ def empty_records(*shape: int) -> Records:
         np.full((*shape, POLICY_WIDTH), -1, np.int16), np.zeros((*shape, POLICY_WIDTH), np.float32),
         np.zeros(shape, np.int8), np.zeros(shape, np.float32), np.zeros(shape, np.int16), np.ones(shape, np.float32),
     )  # fmt: skip
+
+
+def policy_rows(result: SearchResult) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
+    """Columns ``actions`` and ``policy`` of the records of searched positions: the likeliest moves come first."""
+    size, width = len(result.counts), min(POLICY_WIDTH, result.policy.shape[1])
+    rows = empty_records(size)
+    order = np.argsort(-result.policy, axis=1, kind="stable")[:, :POLICY_WIDTH]
+    shares = np.take_along_axis(result.policy, order, axis=1)
+    rows.actions[:, :width] = np.where(shares > 0, np.take_along_axis(result.actions, order, axis=1), -1)
+    rows.policy[:, :width] = shares / shares.sum(axis=1, keepdims=True)
+    return rows.actions, rows.policy
 
 
 def concatenate(parts: list[Records]) -> Records:

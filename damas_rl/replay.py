@@ -171,6 +171,21 @@ class ReplayBuffer:
         self.sampled += size
         return (self.added - 1 - ages) % self.config.capacity
 
+    def draw(self, rng: np.random.Generator, count: int) -> NDArray[np.int64]:
+        """Different rows of the window (int64[n], all if there are fewer than ``count``), not to be learned from."""
+        ages = rng.choice(self.window, min(count, self.window), replace=False)
+        return (self.added - 1 - ages) % self.config.capacity
+
+    def positions(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
+        """``boards`` and ``features`` of some rows."""
+        return self._rows.boards[rows], self._rows.features[rows]
+
+    def revise(
+        self, rows: NDArray[np.int64], actions: NDArray[np.int16], policy: NDArray[np.float32], q: NDArray[np.float32]
+    ) -> None:
+        """Replaces what the search found in some rows."""
+        self._rows.actions[rows], self._rows.policy[rows], self._rows.q[rows] = actions, policy, q
+
     def batch(self, rows: NDArray[np.int64]) -> TrainingBatch:
         """Training data of some rows; the legal moves are generated anew from the boards.
 

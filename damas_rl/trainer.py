@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from damas_env.notation import write_pdn
+from damas_env.position import THREADS
 from damas_env.rules import get_rules
 from damas_rl import pretrain, saved
 from damas_rl.arena import run_ladder
@@ -31,6 +32,7 @@ from damas_rl.monitor import Monitor
 from damas_rl.networks import Evaluator, build_network
 from damas_rl.players import MctsPlayer, make_player
 from damas_rl.progress import Progress
+from damas_rl.reanalysis import Reanalysis
 from damas_rl.records import Records, empty_records
 from damas_rl.replay import ReplayBuffer
 from damas_rl.run_files import GAMES, NETWORKS
@@ -90,6 +92,12 @@ class Trainer:
         self.selfplay = game_source(config, self.rules, int(streams[1]), stop, progress.say)
         self.tablebase = self.selfplay.tablebase
         self.replay = ReplayBuffer(self.rules, config.replay)
+        self.reanalysis: Reanalysis | None = None
+        if config.trainer.reanalyse_share:
+            threads = config.selfplay.threads or THREADS
+            self.reanalysis = Reanalysis(
+                self.rules, config.search, config.selfplay.simulations, threads, self.tablebase
+            )
         self.sampling = np.random.Generator(np.random.PCG64(int(streams[2])))
         self.counts = Counts()
         self.ladder: list[dict[str, Any]] = []
@@ -147,6 +155,8 @@ class Trainer:
                 self._save()
         finally:
             self.selfplay.close()
+            if self.reanalysis is not None:
+                self.reanalysis.close()
             self.metrics.close()
         self._report()
 
@@ -230,6 +240,10 @@ class Trainer:
             share = round(config.trainer.endgame_share * len(batch.records.z))
             stream = np.random.default_rng((config.seed, counts.iteration))
             self.replay.add(endgame_records(self.tablebase, share, stream))
+        if self.reanalysis is not None:
+            self._training_phase("reanalysis", 0.0)
+            share = round(config.trainer.reanalyse_share * len(batch.records.z))
+            self.reanalysis.run(self.replay, self.evaluator, share, (config.seed, counts.iteration))
         counts.measured = False
         counts.positions += batch.plies
         counts.games += len(batch.games)

@@ -270,8 +270,7 @@ def test_long_games_keep_their_last_plies(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_narrow_policies_keep_the_likeliest_moves(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (records, group_module):
-        monkeypatch.setattr(module, "POLICY_WIDTH", 3)
+    monkeypatch.setattr(records, "POLICY_WIDTH", 3)
     narrow, wide = play().records, played("puct").records
     assert narrow.policy.shape[1] == 3 and (narrow.boards == wide.boards).all()
     assert narrow.policy.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
@@ -335,6 +334,26 @@ def test_games_start_from_a_file_of_openings(tmp_path) -> None:
         (read,) = read_pdn(text, RULES)
         assert read.error is None and read.fen == game.fen and len(read.moves) == game.plies
     resumed = SelfPlay(RULES, config, KINDS["puct"], 999)
+    resumed.load_state_dict(pickle.loads(pickle.dumps(run.state_dict())))
+    assert same(resumed.run(Material(), 600), run.run(Material(), 600))
+
+
+def test_forks_start_where_the_game_before_was_searched() -> None:
+    config = replace(SMALL, games=4, groups=1, fork_share=0.8, random_plies=3)
+    run = SelfPlay(RULES, config, KINDS["gumbel"], 1)
+    batch = run.run(Material(), 1200)
+    searched: set[str] = set()
+    for game in batch.games:
+        assert game.fen is None or (game.fen in searched and game.opening == min(1, game.plies))
+        position = Game(RULES, game.fen)
+        for ply, action in enumerate(game.actions):
+            if ply >= game.opening and len(position.legal_moves()) > 1:
+                searched.add(position.fen())
+            position.push(action)
+    forked = sum(game.fen is not None for game in batch.games)
+    assert 0.5 * len(batch.games) < forked < len(batch.games)
+    assert len({game.fen for game in batch.games}) > forked / 2
+    resumed = SelfPlay(RULES, config, KINDS["gumbel"], 999)
     resumed.load_state_dict(pickle.loads(pickle.dumps(run.state_dict())))
     assert same(resumed.run(Material(), 600), run.run(Material(), 600))
 

@@ -44,8 +44,8 @@ class SearchConfig:
         fpu_reduction: how much worse than its parent an unvisited edge is taken to be.
         noise_fraction: share of Dirichlet noise in the root priors during self-play (PUCT).
         noise_concentration: total concentration of the Dirichlet noise, spread over the legal moves (PUCT).
-        forced_playouts: where roots are noisy, a move of prior P that has been tried gets at least the square root of so
-            many times P·N visits, and those that PUCT would not have made are taken out of the policy (PUCT; Wu 2019).
+        forced_playouts: k; at a noisy root with N visits a move of prior P that has been tried gets at least
+            sqrt(k P N) visits; those that PUCT would not have made are taken out of the policy (PUCT; Wu 2019).
         considered: root moves that enter sequential halving (Gumbel).
         c_visit, c_scale: sigma(Q) = (c_visit + most visits) * c_scale * Q (Gumbel).
         leaves_per_tree: leaves of one tree that are evaluated together, with virtual loss in between.

@@ -22,6 +22,8 @@ class SelfPlayConfig:
         random_plies: a game starts with 0 to this many random plies.
         openings: file of openings, one a line, from a random one of which each game starts (the random plies follow);
             empty = the starting position.
+        fork_share: share of games that start where the game before them in their place had a search, at a ply drawn at
+            random, and go on from there with one random ply.
         temperature: exponent 1 / temperature over visit counts while sampling (PUCT).
         temperature_plies: plies after the opening during which moves are sampled (PUCT).
         tablebase: pieces of the endgame table that searches ask, and by which a game ends as soon as its result is
@@ -40,6 +42,7 @@ class SelfPlayConfig:
     full_share: float = 1.0
     random_plies: int = 8
     openings: str = ""
+    fork_share: float = 0.0
     temperature: float = 1.0
     temperature_plies: int = 16
     tablebase: int = 0
@@ -58,6 +61,7 @@ class SelfPlayConfig:
             fast_simulations=(1, 1 << 16),
             full_share=(1e-3, 1.0),
             random_plies=(0, MOST_RANDOM_PLIES),
+            fork_share=(0.0, 1.0),
             temperature=(1e-2, 100.0),
             temperature_plies=(0, 10_000),
             tablebase=(0, MOST_PIECES),

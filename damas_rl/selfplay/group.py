@@ -12,7 +12,7 @@ from damas_env.rules import RuleSet
 from damas_env.termination import Termination
 from damas_rl import saved
 from damas_rl.openings import MOST_RANDOM_PLIES
-from damas_rl.records import POLICY_WIDTH, Records, empty_records
+from damas_rl.records import Records, empty_records, policy_rows
 from damas_rl.search.mcts import Evaluate, Search, SearchConfig, SearchResult, SearchStats, new_search
 from damas_rl.selfplay.batch import FinishedGame
 from damas_rl.selfplay.config import SelfPlayConfig
@@ -64,11 +64,11 @@ class Group:
         self.opening = np.zeros(self.size, np.int64)
         self.start_boards, self.start_colors = self.positions.boards.copy(), self.positions.colors.copy()
         self.resigner, self.plays_on = np.full(self.size, -1, np.int8), np.zeros(self.size, np.bool_)
-        self._restart(np.ones(self.size, np.bool_))
         self.rows = empty_records(LONGEST_GAME, self.size)
         self.recorded = np.zeros((LONGEST_GAME, self.size), np.bool_)
         self.played = np.zeros((LONGEST_GAME, self.size), np.int16)
         self.colors = np.zeros((LONGEST_GAME, self.size), np.int8)
+        self._restart(np.ones(self.size, np.bool_))
         self.search: Search | None = None
 
     def run(self, evaluator: Evaluate, steps: int) -> tuple[list[Records], list[FinishedGame], int, SearchStats]:
@@ -156,10 +156,7 @@ class Group:
         rows, slots = self.rows, self.positions.plies[games] % LONGEST_GAME
         rows.boards[slots, games] = self.positions.boards[games]
         rows.features[slots, games] = features(self.positions)[games]
-        order = np.argsort(-result.policy, axis=1, kind="stable")[:, :POLICY_WIDTH]
-        shares = np.take_along_axis(result.policy, order, axis=1)
-        rows.actions[slots, games] = np.where(shares > 0, np.take_along_axis(result.actions, order, axis=1), -1)
-        rows.policy[slots, games] = shares / shares.sum(axis=1, keepdims=True)
+        rows.actions[slots, games], rows.policy[slots, games] = policy_rows(result)
         rows.q[slots, games] = result.value
         if self.config.surprise:
             rows.weight[slots, games] = _divergence(result)
@@ -218,14 +215,35 @@ class Group:
         if self.config.resign:
             self.plays_on = np.where(done, self.rng.random(self.size) < self.config.no_resign_share, self.plays_on)
             self.resigner[done] = -1
+        forks, boards, colors = self._forks(done)
         self.positions.reset(done)
         if self.book is not None and done.any():
-            boards, colors = self.book
-            chosen = self.rng.integers(0, len(colors), int(done.sum()))
-            started = Positions.from_boards(self.rules, boards[chosen], colors[chosen])
-            for name in Positions.ARRAYS:
-                getattr(self.positions, name)[done] = getattr(started, name)
+            chosen = self.rng.integers(0, len(self.book[1]), int(done.sum()))
+            self._set_up(np.flatnonzero(done), self.book[0][chosen], self.book[1][chosen])
+        if len(forks):
+            self._set_up(forks, boards, colors)
+            self.opening[forks] = 1
         self.start_boards[done], self.start_colors[done] = self.positions.boards[done], self.positions.colors[done]
+
+    def _forks(self, done: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int8]]:
+        """Which of the games that are over will be forked, and from where: boards and side to move."""
+        games, slots = [], []
+        if self.config.fork_share:
+            for game in np.flatnonzero(done & (self.rng.random(self.size) < self.config.fork_share)):
+                length = int(self.positions.plies[game])
+                searched = np.arange(max(0, length - LONGEST_GAME), length) % LONGEST_GAME
+                searched = searched[self.recorded[searched, game]]
+                if len(searched):
+                    games.append(game)
+                    slots.append(self.rng.choice(searched))
+        where = np.array(slots, np.int64), np.array(games, np.int64)
+        return where[1], self.rows.boards[where], self.colors[where]
+
+    def _set_up(self, games: NDArray[np.int64], boards: NDArray[np.uint64], colors: NDArray[np.int8]) -> None:
+        """Makes some games start elsewhere."""
+        started = Positions.from_boards(self.rules, boards, colors)
+        for name in Positions.ARRAYS:
+            getattr(self.positions, name)[games] = getattr(started, name)
 
     _KEPT = ("recorded", "played", "colors", "start_boards", "start_colors", "resigner", "plays_on")
 
