@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from damas_rl.play.languages import ENGLISH, PORTUGUESE
 from damas_rl.play.levels import ADVISER, LEVELS, make_opponent
 from damas_rl.play.table import OTHER, PERSON, RequestError, Table, read_position
 from damas_rl.play.terminal import TerminalGame
+from damas_rl.play.web.store import Store
 from damas_rl.players import Player, strong_spec
 
 CBD = get_rules("cbd")
@@ -52,6 +54,7 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
         you: str = PERSON,
         clock: TimeControl | None = None,
         language: str = ENGLISH,
+        games: Path | None = None,
     ) -> str:
         output = io.StringIO()
         monkeypatch.setattr(sys, "stdin", Script("".join(f"{line}\n" for line in lines)))
@@ -66,7 +69,7 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
         table = Table(
             Game(rules, fen), {color: you, OTHER[color]: opponent}, clock=Clock(clock) if clock else None, fen=fen
         )
-        game = TerminalGame(table, player, console, language)
+        game = TerminalGame(table, player, console, language, games)
         game.run()
         run.game = game  # type: ignore[attr-defined]
         return output.getvalue()
@@ -244,6 +247,25 @@ def test_rematch_swaps_the_colours_and_begins_anew(play) -> None:  # type: ignor
     assert output.index("White wins: Black has no piece left. Well played!") < output.index("You play Black")
     assert "White wins: Black has no piece left. Better luck next time." in output
     assert output.count("The moves were: ") == 2 and play.game.game.ply == 1
+
+
+def test_only_games_without_help_change_the_rating(play, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "web.sqlite"
+    assert "rating" not in play("resign", "quit", opponent="beginner")  # nobody keeps one
+    output = play("resign", "moves", "rematch", "resign", "quit", opponent="beginner", games=path)
+    assert output.count("Your rating: 1171 (-29), rated games: 1.") == 1  # 1200 against 800
+    assert output.count("Your rating: 1142 (-29), rated games: 2.") == 1
+    for helped in (["hint"], ["analyse"], ["1", "undo"], ["1", "review"]):
+        assert "rating" not in play(*helped, "resign", "quit", opponent="beginner", games=path), helped
+    assert "rating" not in play("resign", "quit", games=path)  # against a player without an Elo
+    assert "Seu rating: 1114 (-28), jogos que contam: 3." in play(
+        "desistir", "sair", opponent="beginner", games=path, language=PORTUGUESE
+    )
+    with closing(Store(path)) as store:  # as if damas web were running
+        assert "The game is not rated: The games cannot be kept in" in play(
+            "resign", "quit", opponent="beginner", games=path
+        )
+        assert store.rating()[1] == 3
 
 
 def test_two_people_share_a_screen(play) -> None:  # type: ignore[no-untyped-def]

@@ -240,6 +240,7 @@ def _play(arguments: argparse.Namespace) -> None:
     from damas_rl.play.levels import make_opponent
     from damas_rl.play.table import OTHER, PERSON, Table, read_position
     from damas_rl.play.terminal import TerminalGame
+    from damas_rl.play.web.store import default_file
 
     if arguments.pdn is not None and arguments.fen is not None:
         raise CommandError("--pdn and --fen both say where the game begins: give one of them")
@@ -261,5 +262,6 @@ def _play(arguments: argparse.Namespace) -> None:
     for seat in set(seats.values()) - {PERSON}:
         player(seat)  # whatever is wrong with it is said before the board is shown
     clock = Clock(arguments.clock) if arguments.clock else None
-    table = Table(game, seats, clock=clock, fen=fen)
-    TerminalGame(table, player, Console(highlight=False), language(arguments)).run()
+    begun = arguments.fen is not None or arguments.pdn is not None
+    table = Table(game, seats, clock=clock, fen=fen, aided=begun)
+    TerminalGame(table, player, Console(highlight=False), language(arguments), default_file()).run()

@@ -2,7 +2,6 @@
 
 import argparse
 import ipaddress
-import os
 import re
 import socket
 import threading
@@ -50,7 +49,7 @@ def _web(arguments: argparse.Namespace) -> None:
         if error.name not in ("starlette", "uvicorn", "websockets"):
             raise
         raise CommandError("damas web needs Starlette and uvicorn: pip install 'damas-rl[web]'") from None
-    from damas_rl.play.web.store import Store
+    from damas_rl.play.web.store import Store, default_file
     from damas_rl.play.web.thinkers import Thinkers
     from damas_rl.play.web.training import TrainingRun
 
@@ -62,7 +61,7 @@ def _web(arguments: argparse.Namespace) -> None:
     except NoRunError as error:
         raise CommandError(f"--run {arguments.training}: {error}") from None
     listener = _listen(arguments.host, arguments.port)
-    store = Store(Path(arguments.games) if arguments.games else _default_file())
+    store = Store(Path(arguments.games) if arguments.games else default_file())
     app = make_app(store, thinkers, _is_loopback(listener), run)
     threading.Thread(target=thinkers.warm_up, daemon=True).start()
     name = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
@@ -90,10 +89,3 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _is_loopback(listener: socket.socket) -> bool:
     return ipaddress.ip_address(listener.getsockname()[0]).is_loopback
-
-
-def _default_file() -> Path:
-    folder = Path(os.environ.get("XDG_DATA_HOME", ""))
-    if not folder.is_absolute():  # the specification says to ignore others
-        folder = Path.home() / ".local/share"
-    return folder / "damas-rl" / "web.sqlite"

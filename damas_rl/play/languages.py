@@ -228,6 +228,8 @@ SENTENCES = {
     "Stopped without a result: the game has lasted <count> plies.":
         "Interrompido sem resultado: o jogo chegou a <count> lances.",
     "Well played!": "Muito bem!",
+    "Your rating: <value> (<gain>), rated games: <count>.": "Seu rating: <value> (<gain>), jogos que contam: <count>.",
+    "The game is not rated: <cause>": "O jogo não conta para o rating: <cause>",
     "Better luck next time.": "Mais sorte na próxima.",
     "Hint: [bold]<move>[/bold], value <value> for you (-1 to 1).":
         "Dica: [bold]<move>[/bold], valor <value> para você (-1 a 1).",

@@ -1,10 +1,11 @@
 """A game in the terminal; works as well with piped input and without colours."""
 
 import math
+import sqlite3
 import sys
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 
 from rich.markup import escape
@@ -22,10 +23,12 @@ from damas_rl.files import atomic_write, why
 from damas_rl.moves import move_of
 from damas_rl.play.draw_offers import refusal, too_early
 from damas_rl.play.languages import ENGLISH, PORTUGUESE, said_in
-from damas_rl.play.levels import ADVISER
+from damas_rl.play.levels import ADVISER, LEVELS
 from damas_rl.play.lines import signed, spell_line
 from damas_rl.play.printed import SIDES, game_lines, position_lines
+from damas_rl.play.ratings import counts, rate
 from damas_rl.play.table import OTHER, PERSON, RequestError, Table
+from damas_rl.play.web.store import Store, StoreError
 from damas_rl.players import Choice, Player, strong_spec
 
 _ANALYST_MS = 500
@@ -79,12 +82,18 @@ class TerminalGame:
         players: the player of a seat, of ``ADVISER`` (who gives hints) and of the spec of an analyst.
         console: where everything is shown and read.
         language: of all that is said.
+        games: file with the rating of the person, which the page keeps too; None = no game is rated.
     """
 
     def __init__(
-        self, table: Table, players: Callable[[str], Player], console: Console, language: str = ENGLISH
+        self,
+        table: Table,
+        players: Callable[[str], Player],
+        console: Console,
+        language: str = ENGLISH,
+        games: Path | None = None,
     ) -> None:
-        self.table = table
+        self.table, self._games = table, games
         self._players, self._console, self._language = players, console, language
         self._flip = self._alone() == "B"
         self._saved: Path | None = None
@@ -226,6 +235,7 @@ class TerminalGame:
         self._show_board()
         if outcome := self.table.outcome():
             self._print(f"[bold]{self._ending(outcome)}[/bold]")
+            self._rate()
             return
         legal = self.game.legal_moves()
         if legal[0].captures:
@@ -236,6 +246,20 @@ class TerminalGame:
         for start in range(0, len(entries), columns):
             table.add_row(*entries[start : start + columns])
         self._console.print(table)
+
+    def _rate(self) -> None:
+        """Lets a game that has ended change the rating of the person, and tells it."""
+        elo = next((level.elo for level in LEVELS if level.id == self.table.opponent), None)
+        if self._games is None or elo is None or not counts(self.table, elo):
+            return
+        try:
+            with closing(Store(self._games)) as store:  # only now, so that the page can be used meanwhile
+                rate(self.table, elo, store)
+                value, number = store.rating()
+        except (StoreError, sqlite3.Error) as error:
+            self._warn(f"The game is not rated: {error}")
+            return
+        self._say(f"Your rating: {value:.0f} ({self.table.gain:+.0f}), rated games: {number}.")
 
     def _draw_counters(self) -> list[str]:
         """How near the draws are: counters that run, and a repeated position."""
@@ -300,6 +324,7 @@ class TerminalGame:
         if self.table.outcome():
             self._warn("The game is over, there is nothing to advise.")
             return
+        self.table.aided = True
         choice = self._ask(self._players(ADVISER), "looking for a hint")
         move = move_of(self.game.positions, int(choice.actions[0]))
         self._say(f"Hint: [bold]{self._spell(move)}[/bold], value {signed(choice.values[0])} for you (-1 to 1).")
@@ -313,6 +338,7 @@ class TerminalGame:
         if self.table.outcome():
             self._warn("The game is over: review looks at its moves.")
             return
+        self.table.aided = True
         with self._thinking("analysing"):
             view = look_at(self.game.positions, self._analyst(), self.game.rules.notation)
         self._console.print(*position_lines(self.game.color, view, self._said), sep="\n")
@@ -321,6 +347,7 @@ class TerminalGame:
         if not self.game.moves:
             self._warn("There is no move to look at yet.")
             return
+        self.table.aided |= self.table.outcome() is None
         with self._thinking("looking at the moves"):
             view = review(self._pdn(), self._analyst())
         self._console.print(*game_lines(view, said=self._said), sep="\n")

@@ -10,14 +10,13 @@ from typing import Any
 
 from damas_env.errors import shown
 from damas_env.notation import Move, format_move
-from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import get_rules
-from damas_rl.elo import expected_score
 from damas_rl.moves import move_of
 from damas_rl.play.clocks import TimeControl
 from damas_rl.play.draw_offers import refusal, too_early
 from damas_rl.play.levels import ADVISER
 from damas_rl.play.lines import spell_line
+from damas_rl.play.ratings import counts, rate
 from damas_rl.play.table import OTHER, PERSON, RequestError, Table, new_table
 from damas_rl.play.web.store import Store
 from damas_rl.play.web.thinkers import Thinkers
@@ -26,9 +25,6 @@ from damas_rl.players import Choice
 
 _SHOWN_FOR = 0.7
 """Seconds that each move of machines against each other stays on the board at least."""
-
-_STEP = 32.0
-"""Elo that a game can change a rating by, at most."""
 
 _MOST_ROOMS = 200
 """Games in memory; those that nobody watches leave first."""
@@ -316,19 +312,13 @@ class Rooms:
 
     def _rate(self, table: Table) -> None:
         """Lets a game that has ended change the rating of the person, once, if it says something of it."""
-        level, score = self.thinkers.all.get(table.opponent or ""), table.score()
-        if not level or level.elo is None or score is None or table.aided or table.gain is not None:
+        level = self.thinkers.all.get(table.opponent or "")
+        if not level or level.elo is None or not counts(table, level.elo):
             return
-        if table.game.rules.name != DEFAULT_RULES:  # the levels were measured under these
-            return
-        value, games = self._store.rating()
-        gain = _STEP * (score - expected_score(value - level.elo))
         try:
-            self._store.keep_rating(value + gain, games + 1)
+            rate(table, level.elo, self._store)
         except sqlite3.Error as error:
             _log.warning("The rating cannot be kept: %s", error)
-        else:
-            table.gain = gain
 
     def _changed(self, room: Room) -> None:
         """After a change: keeps it, tells everybody, and lets the machine think anew."""

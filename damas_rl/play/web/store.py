@@ -24,6 +24,14 @@ INSERT OR IGNORE INTO rating VALUES (1, 1200, 0);
 """
 
 
+def default_file() -> Path:
+    """Where games are kept if nobody says so."""
+    folder = Path(os.environ.get("XDG_DATA_HOME", ""))
+    if not folder.is_absolute():  # the specification says to ignore others
+        folder = Path.home() / ".local/share"
+    return folder / "damas-rl" / "web.sqlite"
+
+
 class StoreError(ValueError):
     """The file of games cannot be used; the message is one sentence."""
 
