@@ -14,11 +14,13 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from damas_env.game import Game
+from damas_env.rules import get_rules
 from damas_rl.play.table import RequestError
 from damas_rl.play.web.app import make_app
 from damas_rl.play.web.store import Store
 from damas_rl.play.web.thinkers import Thinkers
 from damas_rl.play.web.training import TrainingRun
+from damas_rl.tablebase import open_tablebase
 
 OWN = "mcts:net=base,sims=50"
 BOTH = {"W": "person", "B": "person"}
@@ -125,6 +127,19 @@ def analyse(live, mind=None):
     while (found := live.receive_json()["analysis"])["mind"] != mind:
         pass  # on its way before the choice
     return found
+
+
+def test_an_endgame_table_that_is_kept_has_its_say(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    app = make_app(Store(tmp_path / "web.sqlite"), Thinkers([OWN]))
+    with TestClient(app, base_url="http://localhost") as server:
+        with opened(server, position="W:WK29,K30:BK11") as live:
+            assert analyse(live, OWN)["table"] is None
+        open_tablebase(get_rules("cbd"), 3)
+        for color, result in (("W", "win"), ("B", "draw")):
+            with opened(server, position=f"{color}:WK29,K30:BK11") as live:
+                table = analyse(live, OWN)["table"]
+                assert table["result"] == result and table["sure"]
 
 
 def test_minds_of_networks_and_players(server):
