@@ -19,8 +19,8 @@ from damas_rl.cluster.source import check_ray
 from damas_rl.config import RunConfig
 from damas_rl.console import Console
 from damas_rl.files import why
+from damas_rl.learner import choose_learning_device
 from damas_rl.metrics import read_metrics
-from damas_rl.networks import choose_device
 from damas_rl.openings import load_openings
 from damas_rl.progress import Progress, Status
 from damas_rl.rundir import RunDirectory, RunError, default_path
@@ -212,7 +212,7 @@ def _source(config: RunConfig) -> Source | None:
 
 def _check_device(config: RunConfig) -> None:
     try:
-        choose_device(config.device)
+        choose_learning_device(config.device, config.learner.processes)
     except ValueError as error:
         raise ConfigError(str(error)) from None
 

@@ -12,12 +12,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from damas_env.position import THREADS
 from damas_rl import saved
 from damas_rl.networks import PolicyValueNet, choose_device
 from damas_rl.networks.base import MOVES_LEFT_SCALE
 from damas_rl.networks.evaluator import choose_dtype, use_threads
 from damas_rl.replay import ReplayBuffer, TrainingBatch
 from damas_rl.strict import check_ranges
+from damas_rl.team import Arrays, Member, Team
 
 PADDING = -1e9
 """Logit of padding: its probability is exactly 0, and unlike with minus infinity nothing becomes NaN."""
@@ -48,6 +50,7 @@ class LearnerConfig:
         value_weight: weight of the value loss beside the policy loss.
         moves_left_weight: weight of the moves-left loss beside the policy loss.
         precision: ``auto``, ``float32`` or ``bfloat16`` (mixed: weights and losses stay float32).
+        processes: that learn together, each from a part of every batch; on GPUs each has one of its own.
     """
 
     batch_size: int = 512
@@ -63,6 +66,7 @@ class LearnerConfig:
     value_weight: float = 1.0
     moves_left_weight: float = 0.05
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    processes: int = 1
 
     def __post_init__(self) -> None:
         check_ranges(
@@ -79,6 +83,7 @@ class LearnerConfig:
             q_mix=(0.0, 1.0),
             value_weight=(0.0, 1000.0),
             moves_left_weight=(0.0, 1000.0),
+            processes=(1, 1024),
         )
         if self.schedule not in ("constant", "cosine"):
             raise ValueError(f"learner.schedule={self.schedule!r}: choose constant or cosine.")
@@ -87,6 +92,10 @@ class LearnerConfig:
         if self.schedule == "cosine" and self.warmup_steps >= self.total_steps:
             raise ValueError(
                 f"learner.warmup_steps={self.warmup_steps} must be smaller than learner.total_steps={self.total_steps}."
+            )
+        if self.batch_size % self.processes:
+            raise ValueError(
+                f"learner.batch_size={self.batch_size} must be a multiple of learner.processes={self.processes}."
             )
 
 
@@ -125,6 +134,21 @@ def outcome_target(z: Tensor, q: Tensor, q_mix: float) -> Tensor:
     return torch.lerp(played, searched, q_mix)
 
 
+def choose_learning_device(device: str, processes: int) -> torch.device:
+    """The device of the first process that learns, as :func:`~damas_rl.networks.choose_device` has it.
+
+    Raises:
+        ValueError: unknown name, no usable GPU, or not one for each process.
+    """
+    chosen = choose_device(device)
+    if chosen.type == "cuda" and processes > torch.cuda.device_count():
+        raise ValueError(
+            f"learner.processes={processes} needs as many GPUs, and torch finds {torch.cuda.device_count()}; "
+            "choose fewer, or device=cpu."
+        )
+    return chosen
+
+
 class Learner:
     """Trains a network on replayed positions.
 
@@ -141,15 +165,18 @@ class Learner:
             net: the network.
             config: see :class:`LearnerConfig`.
             device: ``auto``, ``cpu`` or ``cuda``.
-            threads: CPU threads of one operation; 0 = one for each core. Results are equal bit for bit only for
-                equal numbers of threads.
+            threads: CPU threads of one operation; 0 = one for each core, which processes that learn together share.
+                Results are equal bit for bit only for equal numbers of threads and processes.
 
         Raises:
-            ValueError: there is no usable GPU.
+            ValueError: there is no usable GPU, or not one for each process.
         """
-        self.config, self.device, self._threads = config, choose_device(device), threads
+        self.config, self.device = config, choose_learning_device(device, config.processes)
+        self._threads = threads or max(1, THREADS // config.processes)
         self._dtype = choose_dtype(config.precision, self.device)
         self.net = net.to(self.device).train()
+        self._team: Team | None = None
+        self._member: Member | None = None
         self.averaged = copy.deepcopy(self.net).requires_grad_(False).eval()
         self.steps = 0
         matrices = [layer.weight for layer in net.modules() if isinstance(layer, nn.Linear)]
@@ -182,9 +209,23 @@ class Learner:
 
         Raises:
             TrainingError: a loss or gradient is not finite; the weights are those before that step.
+            ChildProcessError: a process that learns with this one is gone.
         """
         if steps <= 0:
             return {}
+        if self.config.processes > 1 and self._team is None:
+            self._team = Team(self.net, self.config, buffer.rules, self._threads, self.state_dict())
+            self._member = self._team.member
+        try:
+            return self._train(buffer, rng, steps, progress)
+        except RuntimeError:  # torch has no common type for what a lost connection may look like
+            if self._team is not None:
+                self._team.check()
+            raise
+
+    def _train(
+        self, buffer: ReplayBuffer, rng: np.random.Generator, steps: int, progress: Callable[[int], None] | None
+    ) -> dict[str, float]:
         use_threads(self._threads)
         started = time.perf_counter()
         sums: dict[str, Tensor] = {}
@@ -202,6 +243,18 @@ class Learner:
         metrics["learning_rate"] = self.learning_rate(self.steps - 1)
         metrics["samples_per_second"] = steps * self.config.batch_size / (time.perf_counter() - started)
         return metrics
+
+    def follow(self, part: Arrays, member: Member) -> None:
+        """Takes one step as a follower of another learner, on its part of a batch."""
+        self._member = member
+        use_threads(self._threads)
+        self._update(self._differentiate(self._on_device(part))[0])
+
+    def close(self) -> None:
+        """Ends the processes that learn with this one; whoever trains again starts them anew."""
+        if self._team is not None:
+            self._team.close()
+            self._team = self._member = None
 
     def learning_rate(self, step: int) -> float:
         """Learning rate of the optimiser step number ``step`` (the first is 0)."""
@@ -230,6 +283,7 @@ class Learner:
             SavedError: the state belongs to another network, or to none; nothing has changed then.
         """
         self.check_state_dict(state)
+        self.close()  # others would go on from another state
         self.net.load_state_dict(state["net"])
         self.averaged.load_state_dict(state["averaged"])
         own = self._optimizer.state_dict()["param_groups"]
@@ -265,8 +319,8 @@ class Learner:
             scalar losses ``policy``, ``value``, ``moves_left`` with gradients; figures for :meth:`train` without.
         """
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self._dtype == torch.bfloat16):
-            logits, outcome, plies_left = self.net(batch["boards"], batch["features"])
-        weight = batch["weight"] / batch["weight"].sum()
+            logits, outcome, plies_left = self._model(batch["boards"], batch["features"])
+        weight = batch["weight"] / self._mean(batch["weight"].sum())
         log_policy = legal_log_probabilities(logits, batch["actions"], batch["legal"])
         log_outcome = functional.log_softmax(outcome.float(), dim=1)
         policy = -(batch["policy"] * log_policy).sum(dim=1)
@@ -302,6 +356,14 @@ class Learner:
             figures[f"phase_count/{phase}"] = (later == index).sum()
         return figures
 
+    @property
+    def _model(self) -> nn.Module:
+        return self.net if self._member is None else self._member.model
+
+    def _mean(self, values: Tensor) -> Tensor:
+        """The mean over all processes that learn together."""
+        return values if self._member is None else self._member.mean(values)
+
     def _differentiate(self, batch: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """Losses and figures of a batch; the gradients of the weighted sum of the losses are in the network."""
         losses, figures = self.losses(batch)
@@ -312,6 +374,10 @@ class Learner:
         total.backward()
         detached = {name: loss.detach() for name, loss in losses.items()}
         figures |= {"loss": total.detach()} | {f"{name}_loss": loss for name, loss in detached.items()}
+        if self._member is not None:
+            means = self._mean(torch.stack([value.float() for value in figures.values()])).unbind()
+            figures = dict(zip(figures, means, strict=True))
+            detached = {name: figures[f"{name}_loss"] for name in detached}  # so that all refuse the same
         return detached, figures
 
     def _update(self, losses: Mapping[str, Tensor]) -> Tensor:
@@ -351,8 +417,12 @@ class Learner:
         return means | {f"value_loss/{phase}": total / count for phase, (total, count) in phases.items() if count}
 
     def _draw(self, buffer: ReplayBuffer, rng: np.random.Generator) -> dict[str, Tensor]:
-        arrays: TrainingBatch = buffer.batch(buffer.sample(rng, self.config.batch_size))
-        tensors = {name: torch.from_numpy(array) for name, array in arrays._asdict().items()}
+        batch: TrainingBatch = buffer.batch(buffer.sample(rng, self.config.batch_size))
+        arrays = batch._asdict()
+        return self._on_device(self._team.share(arrays) if self._team is not None else arrays)
+
+    def _on_device(self, arrays: Arrays) -> dict[str, Tensor]:
+        tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
         if self.device.type == "cuda":
             return {name: array.pin_memory().to(self.device, non_blocking=True) for name, array in tensors.items()}
         return tensors

@@ -157,6 +157,7 @@ class Trainer:
             self.selfplay.close()
             if self.reanalysis is not None:
                 self.reanalysis.close()
+            self.learner.close()
             self.metrics.close()
         self._report()
 
