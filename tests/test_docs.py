@@ -32,6 +32,7 @@ ELSEWHERE = {
     "./test.sh": "these are the tests",
     "pip": "downloads packages",
     "python -m venv": "downloads packages",
+    "ray": "starts and stops machines of a cluster: test_cluster_ray.py has one of its own",
     "mkdocs": "waits for a browser: test_site.py",
     "tensorboard": "a program of its own",
     "damas web": "waits for a browser: test_web.py, test_web_page.py",
@@ -102,6 +103,8 @@ def stand(workshop: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Pa
 def test_commands(block: Block, stand: Path, monkeypatch, capsys) -> None:
     if block.reason:
         pytest.skip(block.reason)
+    if "cluster" in block.text:
+        pytest.importorskip("ray")
     passed_over = []
     lines = [line for line in block.text.replace("\\\n", " ").splitlines() if line.split("#")[0].strip()]
     for line in lines:
