@@ -1,13 +1,14 @@
-"""Training with Ray on this machine: throughput by number of actors, and what becomes of a run that is disturbed.
+"""Training by several processes on this machine: throughput, and what becomes of a run that is disturbed.
 
-    python benchmarks/cluster.py [throughput] [elastic] [learner] [scale] [--seconds S] [--json FILE] [--page FILE]
+    python benchmarks/cluster.py [PART ...] [--seconds S] [--rounds N] [--json FILE] [--page FILE]
 
-Needs Ray (pip install 'damas-rl[ray]'); everything listens on the loopback interface alone. Without names of parts all
-of them run:
+Needs Ray (pip install 'damas-rl[ray]'), but for ``together``; everything listens on the loopback interface alone.
+Without names of parts all of them run:
 
 * throughput: plies per second of self-play with one core and with two, in this process and by actors;
 * elastic: a cluster of several nodes; an actor is killed and replaced, a node joins, a node leaves;
 * learner: a training run whose learner is killed (SIGKILL) and resumed;
+* together: positions per second of one process that learns, and of two that learn together;
 * scale: what a delivery and new weights cost the learner, and from that a simulation of larger clusters.
 """
 
@@ -21,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -44,6 +45,8 @@ from damas_rl.learner import Learner
 from damas_rl.metrics import read_metrics
 from damas_rl.networks import Evaluator, build_network
 from damas_rl.replay import ReplayBuffer
+
+PARTS = ("throughput", "elastic", "learner", "together", "scale")
 
 PATIENCE = 240.0
 """Seconds after which something that should happen has not."""
@@ -88,8 +91,13 @@ def actors_below(pid: int) -> list[int]:
 
 def cpu_seconds() -> float:
     """Processor time of this process and of its actors so far; what Ray does besides needs none of theirs."""
-    total = time.process_time()
-    for pid in actors_below(os.getpid()):
+    return time.process_time() + cpu_seconds_of(actors_below(os.getpid()))
+
+
+def cpu_seconds_of(pids: Iterable[int]) -> float:
+    """Processor time of other processes, as far as they are still there."""
+    total = 0.0
+    for pid in pids:
         try:
             words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         except OSError:
@@ -234,6 +242,40 @@ def learner() -> list[dict[str, Any]]:
         ]
 
 
+def together(seconds: float, rounds: int) -> list[dict[str, Any]]:
+    """Learning by one process with a thread, by one with two, and by two with one each; in turn."""
+    config = configured()
+    rules, size = get_rules(config.rules.name), config.learner.batch_size
+    buffer, rng = ReplayBuffer(rules, config.replay), np.random.default_rng(0)
+    with source_of(config) as selfplay:
+        while len(buffer) < size:
+            buffer.add(selfplay.run(evaluator_of(config), size).records)
+    learners = {}
+    for who, processes, threads in (("1 process, 1 thread", 1, 1), ("1 process, 2 threads", 1, 2),
+                                    ("2 processes, 1 thread each", 2, 1)):  # fmt: skip
+        settings = replace(config.learner, processes=processes)
+        learners[who] = Learner(build_network(config.network, rules), settings, "cpu", threads)
+        learners[who].train(buffer, rng, 2)
+    sums = {who: [0.0] * 3 for who in learners}
+    for _ in range(rounds):
+        for who, learner in learners.items():
+            # The others' processes have nothing to do meanwhile.
+            started, before, steps = time.perf_counter(), time.process_time() + cpu_seconds_of(below(os.getpid())), 0
+            while time.perf_counter() - started < seconds:
+                learner.train(buffer, rng, 5)
+                steps += 5
+            used = time.process_time() + cpu_seconds_of(below(os.getpid())) - before
+            figures = steps * size, time.perf_counter() - started, used
+            sums[who] = [old + new for old, new in zip(sums[who], figures, strict=True)]
+    for learner in learners.values():
+        learner.close()
+    return [
+        {"who": who, "positions_per_second": positions / spent, "positions_per_cpu_second": positions / cpu,
+         "cores_used": cpu / spent}
+        for who, (positions, spent, cpu) in sums.items()
+    ]  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Costs:
     """What one thing takes, in seconds and bytes."""
@@ -346,14 +388,14 @@ def shown_scale(measured: Costs) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", help="throughput, elastic, learner, scale; default all")
+    parser.add_argument("parts", nargs="*", help=f"{', '.join(PARTS)}; default all")
     parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement")
-    parser.add_argument("--rounds", type=int, default=2, help="of the variants of throughput")
+    parser.add_argument("--rounds", type=int, default=2, help="of the variants of throughput and together")
     parser.add_argument("--json", type=Path, help="file for the figures")
     parser.add_argument("--page", type=Path, help="page into which the tables are put")
     arguments = parser.parse_args()
     figures: dict[str, Any] = {"load_before": os.getloadavg()}
-    for part in arguments.parts or ("throughput", "elastic", "learner", "scale"):
+    for part in arguments.parts or PARTS:
         if part == "throughput":
             figures[part] = throughput(arguments.seconds, arguments.rounds)
             shown = [
@@ -374,12 +416,20 @@ def main() -> None:
             shown = [(row["event"], "" if row["seconds"] is None else f"{row['seconds']:.1f}", str(row["iteration"]))
                      for row in figures[part]]  # fmt: skip
             text = table(("event", "seconds", "iteration"), *shown)
+        elif part == "together":
+            figures[part] = together(arguments.seconds, arguments.rounds)
+            shown = [
+                (row["who"], f"{row['positions_per_second']:,.0f}", f"{row['cores_used']:.2f}",
+                 f"{row['positions_per_cpu_second']:,.0f}")
+                for row in figures[part]
+            ]  # fmt: skip
+            text = table(("learning by", "positions/s", "cores got", "positions per core-second"), *shown)
         elif part == "scale":
             measured = costs(arguments.seconds)
             figures[part] = asdict(measured)
             text = shown_scale(measured)
         else:
-            raise SystemExit(f"There is no part {part!r}; choose from throughput, elastic, learner, scale.")
+            raise SystemExit(f"There is no part {part!r}; choose from {', '.join(PARTS)}.")
         print(f"\n{text}", flush=True)
         paste(arguments.page, f"cluster-{part}", text)
     save(arguments.json, figures)

@@ -1,7 +1,6 @@
 """Training killed at random moments: does it always go on, is a file ever corrupt, what is lost?
 
     python benchmarks/kills.py [--kills 50] [--words "experiment=tiny iterations=6 ..."] [--seed 1] [--json FILE]
-    python benchmarks/kills.py --words "experiment=tiny cluster=ray ..." --victims learner actor head
 
 First a run that nothing disturbs. Then runs with the same words are killed (SIGKILL) and resumed until they have ended,
 one after the other, until all kills have been made. A kill comes at a moment drawn from the whole length of the
@@ -10,16 +9,13 @@ checkpoint and comes within 2 ms of its appearance. After each kill every file o
 had been logged since the newest checkpoint is counted as lost. Each run that has ended is compared with the undisturbed
 one: all that decides how it would go on, networks, sample games and metrics (without times), bit for bit.
 
-Runs on Ray (``cluster=ray``) are not repeatable, so they are not compared. There a kill may hit the learner, an actor,
-without which the run must go on, or the head of Ray, without which the learner must end or go on by itself.
+For runs on Ray (``cluster=ray``), which are not repeatable, there is kills_ray.py.
 """
 
 import argparse
 import json
-import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -42,7 +38,6 @@ WORDS = (
     "experiment=tiny iterations=6 trainer.positions_per_iteration=200 trainer.endgame_share=0 selfplay.tablebase=0 "
     "selfplay.games=8 arena.ladder=[random] arena.final_games=2"
 )
-VICTIMS = {"learner": "python", "actor": "ray::Actor", "head": "gcs_server"}
 BY_THE_CLOCK = ("seconds", "evaluated", "saved")
 SECONDS = 600
 
@@ -57,22 +52,6 @@ def start(words: list[str], run: Path) -> subprocess.Popen[str]:
 def half_written(run: Path) -> list[str]:
     """Files that are being written, or that a killed process has left behind."""
     return [str(path.relative_to(run)) for path in run.rglob(".*.tmp")]
-
-
-def processes(parent: int, name: str) -> list[int]:
-    """The processes below another one whose command begins with a name."""
-    found, inside = [], {parent}
-    for place in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: int(path.name)):
-        try:
-            above = int((place / "stat").read_text().rpartition(")")[2].split()[1])
-            command = (place / "cmdline").read_bytes().split(b"\0")[0].decode(errors="replace")
-        except OSError:  # it has just ended
-            continue
-        if above in inside:
-            inside.add(int(place.name))
-            if Path(command).name.startswith(name):
-                found.append(int(place.name))
-    return found
 
 
 def wait(process: subprocess.Popen[str], run: Path, moment: float, aimed: bool, rng: random.Random) -> bool:
@@ -158,19 +137,15 @@ def outcome(run: Path) -> dict[str, Any]:
     return dict(leaves({"counts": counts, **{key: content[key] for key in kept}, **parts}))
 
 
-HEADER = """| kill | run | of | after s | half-written | checkpoint | iterations lost | seconds lost | files read |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
+HEADER = """| kill | run | after s | half-written | checkpoint | iterations lost | seconds lost | files read |
+| --- | --- | --- | --- | --- | --- | --- | --- |"""
 
 
 def show(row: dict[str, Any]) -> None:
     """One row of the table."""
-    line = f"| {row['kill']} | {row['run']} | {row['victim']} | {row['after']:.1f} | {row['half_written']} | "
-    if "files" not in row:
-        line += " | | | |"
-    else:
-        reached = "none" if row["checkpoint"] is None else row["checkpoint"]
-        line += f"{reached} | {row['iterations']} | {row['seconds']:.1f} | {row['files']} |"
-    print(line, flush=True)
+    reached = "none" if row["checkpoint"] is None else row["checkpoint"]
+    line = f"| {row['kill']} | {row['run']} | {row['after']:.1f} | {row['half_written']} | {reached} | "
+    print(f"{line}{row['iterations']} | {row['seconds']:.1f} | {row['files']} |", flush=True)
 
 
 def whole_run(words: list[str], run: Path) -> float:
@@ -183,20 +158,15 @@ def whole_run(words: list[str], run: Path) -> float:
     return time.monotonic() - begun
 
 
-def killed(
-    words: list[str], folder: Path, kills: int, length: float, rng: random.Random, victims: list[str]
-) -> Iterator[dict[str, Any]]:
+def killed(words: list[str], folder: Path, kills: int, length: float, rng: random.Random) -> Iterator[dict[str, Any]]:
     """Makes the kills; a row for each, and one with the ``finished`` run for each run that has ended."""
     made = number = 0
     while made < kills:
         number += 1
-        run, process, undisturbed = folder / f"run-{number}", None, True
+        run, undisturbed = folder / f"run-{number}", True
         while True:
-            if process is None:
-                before, begun, process = half_written(run), time.monotonic(), start(words, run)
-            victim = rng.choice(victims)
-            aimed = victim == "learner" and made % 3 == 2
-            if made == kills or not wait(process, run, rng.uniform(0.0, length), aimed, rng):
+            before, begun, process = half_written(run), time.monotonic(), start(words, run)
+            if made == kills or not wait(process, run, rng.uniform(0.0, length), made % 3 == 2, rng):
                 _, errors = process.communicate(timeout=SECONDS)
                 # A kill may have come after everything had been saved.
                 if process.returncode and "has used its budget" not in errors:
@@ -204,19 +174,14 @@ def killed(
                 if undisturbed:
                     length = time.monotonic() - begun  # the machine may have become faster
                 break
-            targets = [process.pid] if victim == "learner" else processes(process.pid, VICTIMS[victim])
-            if not targets:
-                continue
-            os.kill(rng.choice(targets), signal.SIGKILL)
+            process.kill()
             made, undisturbed = made + 1, False
-            row = {"kill": made, "run": number, "victim": victim, "after": time.monotonic() - begun}
-            if victim != "actor":
-                _, row["said"] = process.communicate(timeout=SECONDS)
-                process = None
-                if not (run / "config.yaml").exists():
-                    shutil.rmtree(run, ignore_errors=True)  # killed before anything was there to go on with
+            row = {"kill": made, "run": number, "after": time.monotonic() - begun}
+            process.communicate(timeout=SECONDS)
+            if not (run / "config.yaml").exists():
+                shutil.rmtree(run, ignore_errors=True)  # killed before anything was there to go on with
             left = ", ".join(set(half_written(run)) - set(before))
-            yield row | {"half_written": left, **(read_everything(run) if not process else {})}
+            yield row | {"half_written": left, **read_everything(run)}
         yield {"finished": run}
 
 
@@ -224,12 +189,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--words", default=WORDS, help="what to train, for train.py; keep it short")
-    parser.add_argument("--victims", nargs="+", choices=VICTIMS, default=["learner"], help="who is killed")
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
     parser.add_argument("--json", type=Path, help="file for the figures")
     arguments = parser.parse_args()
     words = arguments.words.split()
-    repeatable = not any(word.startswith("cluster") for word in words)
     rows: list[dict[str, Any]] = []
     finished = 0
     with tempfile.TemporaryDirectory() as place:
@@ -238,7 +201,7 @@ def main() -> None:
         wanted = outcome(folder / "undisturbed")
         print(f"Undisturbed, the process takes {length:.1f} s.\n\n{HEADER}")
         rng = random.Random(arguments.seed)
-        for row in killed(words, folder, arguments.kills, length, rng, arguments.victims):
+        for row in killed(words, folder, arguments.kills, length, rng):
             if "finished" not in row:
                 rows.append(row)
                 show(row)
@@ -246,16 +209,14 @@ def main() -> None:
             finished += 1
             found = outcome(row["finished"])
             differing = [key for key in wanted.keys() | found.keys() if wanted.get(key) != found.get(key)]
-            if repeatable and differing:
+            if differing:
                 raise SystemExit(f"{row['finished'].name} ended differently: {', '.join(sorted(differing)[:5])}")
             shutil.rmtree(row["finished"])
-    read = [row for row in rows if "files" in row]
-    equal = "all equal to the undisturbed one bit for bit" if repeatable else "not compared"
     print(
         f"\n{len(rows)} kills, {sum(bool(row['half_written']) for row in rows)} of them within a write; "
-        f"{sum(row['files'] for row in read)} files read, none corrupt; at most "
-        f"{max(row['iterations'] for row in read)} iterations ({max(row['seconds'] for row in read):.1f} s) lost; "
-        f"{finished} runs ended, {equal}."
+        f"{sum(row['files'] for row in rows)} files read, none corrupt; at most "
+        f"{max(row['iterations'] for row in rows)} iterations ({max(row['seconds'] for row in rows):.1f} s) lost; "
+        f"{finished} runs ended, all equal to the undisturbed one bit for bit."
     )
     save(arguments.json, {"length": length, "rows": rows, "finished": finished})
 
