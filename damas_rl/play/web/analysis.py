@@ -11,6 +11,7 @@ import numpy as np
 
 from damas_env.notation import legal_moves
 from damas_env.position import Positions
+from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import RuleSet
 from damas_rl.analysis import lost_by
 from damas_rl.moves import move_of
@@ -38,18 +39,22 @@ class Analyst:
     def __init__(self, pool: ThreadPoolExecutor, minds: Minds) -> None:
         self._pool, self.minds = pool, minds
         self._tables: dict[str, Tablebase] = {}
-        self._warm: set[str] = set()
+        self._warm = False
         self._lock = threading.Lock()
 
-    def warm_up(self, rules: RuleSet) -> None:
-        """Lets the usual mind look at a game of these rules once, in the background: the first look takes a while.
+    def warm_up(self) -> None:
+        """Lets the usual mind look at the initial position once, in the background: loading a network takes a while.
 
-        A page that has got such a game calls for it, not the start of the server, so that no first paint waits. What
-        goes wrong is told to whoever asks for an analysis.
+        A page that has got its game calls for it, not the start of the server, so that no first paint waits. What goes
+        wrong is told to whoever asks for an analysis.
         """
-        if rules.name not in self._warm:
-            self._warm.add(rules.name)
-            self._pool.submit(lambda: self.minds.get(None, rules).think(Positions.initial(rules), 1, Stop()))
+        if not self._warm:
+            self._warm = True
+            self._pool.submit(self._first_look)
+
+    def _first_look(self) -> None:
+        positions = Positions.initial(DEFAULT_RULES)
+        self.minds.get(None, positions.rules).think(positions, 1, Stop())
 
     async def mind(self, name: str | None, rules: RuleSet) -> Mind:
         """See :meth:`~damas_rl.play.web.minds.Minds.get`."""

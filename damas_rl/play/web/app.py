@@ -238,7 +238,7 @@ async def _live(socket: WebSocket) -> None:
     rooms.watch(room, role, news)
     try:
         await news(rooms.view(room, role))
-        socket.app.state.analyst.warm_up(room.table.game.rules)
+        socket.app.state.analyst.warm_up()
         while True:
             ply, mind, whole = read_analysis(await _message(socket))
             if whole:
