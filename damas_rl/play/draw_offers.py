@@ -1,7 +1,6 @@
 """Whether a level takes the draw that a person offers.
 
-As engines and servers of chess have it, a draw is agreed late and in a level game only: else one could draw with full
-strength on the first move.
+A draw is agreed late and in a level game only: else one could draw with full strength on the first move.
 """
 
 from damas_env.game import Game

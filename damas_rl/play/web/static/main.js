@@ -114,8 +114,9 @@ async function take(next) {
     click(move.captures.length > 0);
     byId("spoken").textContent = `${t[before.color]}: ${move[board.notation]}`;
     await board.animate(move, before.pieces);
-  } else if (before && next.ply !== before.ply) {
+  } else if (before && (next.ply !== before.ply || next.outcome && !before.outcome)) {
     shown = null;
+    board.arrows([]);
     notice(byId("advice"));
     notice(byId("choice"));
   }
