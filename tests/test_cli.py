@@ -61,6 +61,8 @@ def test_rules(capsys) -> None:
     assert [law["plies"] for law in rules["draw_laws"]] == [40, 10, 10] and rules["repetition"] == 3
     status, out, _ = run(capsys, "rules")
     assert status == 0 and "cbd" in out and "8x8" in out
+    status, out, _ = run(capsys, "rules", "cbd", "--lang", "pt")
+    assert status == 0 and "cbd: Damas brasileiras" in out
 
 
 # moves

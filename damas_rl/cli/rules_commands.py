@@ -10,7 +10,7 @@ from damas_env.rule_files import to_yaml
 from damas_env.rules import RuleSet, get_rules
 from damas_rl.cli.common import CommandError, add_json, print_json, show
 from damas_rl.rule_phrases import LANGUAGES
-from damas_rl.rule_texts import explain
+from damas_rl.rule_texts import explain, titles_of
 
 
 def register(subparsers: Any) -> None:
@@ -40,7 +40,8 @@ def _rules(arguments: argparse.Namespace) -> None:
     if arguments.yaml:
         print(to_yaml(rules), end="")
         return
-    sections = explain(rules, arguments.lang or "en")
+    language = arguments.lang or "en"
+    sections = explain(rules, language)
     if arguments.json:
         explanation = [{"heading": heading, "sentences": sentences} for heading, sentences in sections]
         print_json({**describe(rules), "explanation": explanation})
@@ -48,7 +49,8 @@ def _rules(arguments: argparse.Namespace) -> None:
     from rich.markup import escape
     from rich.padding import Padding
 
-    parts: list[Any] = [f"[bold]{escape(rules.name)}[/bold]: {escape(rules.title)}"]
+    title = rules.title if language == "en" else titles_of(rules)[language]  # the title itself is English, and says more
+    parts: list[Any] = [f"[bold]{escape(rules.name)}[/bold]: {escape(title)}"]
     for heading, sentences in sections:
         parts += ["", f"[bold]{heading}[/bold]", *(Padding(sentence, (0, 0, 0, 2)) for sentence in sentences)]
     show(*parts)
