@@ -244,7 +244,7 @@ def learner() -> list[dict[str, Any]]:
 
 def together(seconds: float, rounds: int) -> list[dict[str, Any]]:
     """Learning by one process with a thread, by one with two, and by two with one each; in turn."""
-    config = configured()
+    config = configured("selfplay.games=32", "selfplay.simulations=4", "selfplay.fast_simulations=4")
     rules, size = get_rules(config.rules.name), config.learner.batch_size
     buffer, rng = ReplayBuffer(rules, config.replay), np.random.default_rng(0)
     with source_of(config) as selfplay:

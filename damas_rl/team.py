@@ -189,10 +189,15 @@ def _follower() -> subprocess.Popen[bytes]:
 
 def follow() -> None:
     """What a follower does until its leader closes the pipe between them, or is gone."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the leader may need this process for its last iteration
+    with suppress(EOFError, pickle.UnpicklingError):  # the leader is gone, perhaps while it wrote
+        _learn(os.getppid())
+
+
+def _learn(leader: int) -> None:
+    """Takes the steps that the leader asks for."""
     from damas_rl.learner import Learner
 
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the leader may need this process for its last iteration
-    leader = os.getppid()
     place: _Place = pickle.load(sys.stdin.buffer)
     if place.device == "cuda":
         torch.cuda.set_device(place.rank)
@@ -203,7 +208,7 @@ def follow() -> None:
     try:
         while True:
             learner.follow(pickle.load(sys.stdin.buffer), member)
-    except (EOFError, FloatingPointError):  # numbers that are not finite are the same for the leader, who tells of them
+    except FloatingPointError:  # the leader meets the same numbers that are not finite, and tells of them
         pass
     except RuntimeError as error:
         if os.getppid() == leader:

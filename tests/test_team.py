@@ -1,6 +1,7 @@
 """Two processes that learn together, on a CPU: what one alone would learn, going on, a process that is gone."""
 
 import copy
+import pickle
 import subprocess
 import sys
 import time
@@ -91,6 +92,15 @@ def test_both_refuse_what_only_one_of_them_sees(learners, capfd):
     with pytest.raises(TrainingError, match="Learning stopped at step 2: the policy loss is not finite"):
         pair.train(buffer, rng(), 1)
     assert torch.equal(weights_of(pair), kept)
+    pair.close()
+    assert follower.returncode == 0 and not capfd.readouterr().err
+
+
+def test_a_follower_says_nothing_when_its_leader_is_gone_while_it_writes(learners, capfd):
+    pair = learners(config=TOGETHER)
+    pair.train(buffer_of(random_records(CBD, 64)), rng(), 1)
+    follower = follower_of(pair)
+    follower.stdin.write(pickle.dumps({"boards": np.zeros((64, 4), np.int64)})[:-9])
     pair.close()
     assert follower.returncode == 0 and not capfd.readouterr().err
 
