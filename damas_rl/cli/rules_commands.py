@@ -49,7 +49,7 @@ def _rules(arguments: argparse.Namespace) -> None:
     from rich.markup import escape
     from rich.padding import Padding
 
-    title = rules.title if language == "en" else titles_of(rules)[language]  # the title itself is English, and says more
+    title = rules.title if language == "en" else titles_of(rules)[language]  # its own title is English, and says more
     parts: list[Any] = [f"[bold]{escape(rules.name)}[/bold]: {escape(title)}"]
     for heading, sentences in sections:
         parts += ["", f"[bold]{heading}[/bold]", *(Padding(sentence, (0, 0, 0, 2)) for sentence in sentences)]
