@@ -21,6 +21,7 @@ from damas_rl.console import Console
 from damas_rl.files import why
 from damas_rl.learner import choose_learning_device
 from damas_rl.metrics import read_metrics
+from damas_rl.networks import SHIPPED, build_network, check_network
 from damas_rl.openings import load_openings
 from damas_rl.progress import Progress, Status
 from damas_rl.rundir import RunDirectory, RunError, default_path
@@ -164,6 +165,7 @@ def _train(arguments: Sequence[str], console: Console, path: Path | None = None)
         _check_records(config)
         config = _anchored(config)
         _source(config)  # what it refuses is better known before there is a directory
+        _check_network(config)
         runs = compose.folder("runs_dir", config.runs_dir)
         if path is None:
             named = compose.folder("run_dir", config.run_dir) if config.run_dir else None
@@ -193,6 +195,17 @@ def _train(arguments: Sequence[str], console: Console, path: Path | None = None)
     finally:
         run.close()
     return 128 + stop.signal if stop.signal is not None else 0
+
+
+def _check_network(config: RunConfig) -> None:
+    """Refuses a network of somebody's own that answers in a wrong shape, before there is a directory."""
+    if config.network.kind in SHIPPED:
+        return
+    rules = get_rules(config.rules.name)
+    try:
+        check_network(build_network(config.network, rules), rules)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
 
 
 def _how_to_go_on(run: RunDirectory) -> str:

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import pickle
+import re
 import sys
 from pathlib import Path
 
@@ -55,6 +56,41 @@ def middle_games(count, plies=24):
 
 
 # A network -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("policy[:, :5], summary", r"\[\[2, 5\], \[2, 16\]\]"),
+        ("policy, summary[:, :5]", r"\[\[2, 1152\], \[2, 5\]\]"),
+        ("policy", r"\[\[2, 1152\]\]"),
+        ("policy, None", r"\[\[2, 1152\], 'NoneType'\]"),
+    ],
+)
+def test_a_network_that_answers_in_another_shape_is_one_sentence(answer, told, tmp_path, plug, monkeypatch, capsys):
+    (tmp_path / "crooked.py").write_text(f"""
+import torch
+from damas_rl.networks import PolicyValueNet, register_network
+
+
+class Crooked(PolicyValueNet):
+    def __init__(self, config, rules):
+        super().__init__(config, rules, summary=16)
+        self.num_actions = rules.num_actions
+
+    def trunk(self, boards, features):
+        policy, summary = torch.zeros(len(boards), self.num_actions), torch.zeros(len(boards), 16)
+        return {answer}
+
+
+register_network("crooked", Crooked)
+""")
+    plug(tmp_path / "crooked.py")
+    run = tmp_path / "run"
+    assert launch.main(["experiment=tiny", "network.kind=crooked", f"run_dir={run}"]) == 2
+    error = capsys.readouterr().err
+    assert re.search(r"network\.kind='crooked': .*trunk must return .*not " + told, error) and error.count("\n") == 1
+    assert not run.exists()
 
 
 def test_a_run_trains_and_plays_a_network_of_ones_own(tmp_path, plug, monkeypatch, capsys):

@@ -1,7 +1,7 @@
 """Policy/value networks and their use: shapes by configuration, evaluation of batches of positions."""
 
 from damas_env.rules import RuleSet
-from damas_rl.networks.base import PolicyValueNet
+from damas_rl.networks.base import PolicyValueNet, check_network
 from damas_rl.networks.config import KINDS, NetworkConfig, register_network
 from damas_rl.networks.evaluator import Evaluator, NetworkError, choose_device
 from damas_rl.networks.few import evaluator_of_few
@@ -13,6 +13,8 @@ from damas_rl.plugins import known
 register_network("resmlp", ResMlp)
 register_network("resconv", ResConv)
 register_network("transformer", Transformer)
+SHIPPED = tuple(KINDS)
+"""Kinds that are part of the package."""
 
 
 def build_network(config: NetworkConfig, rules: RuleSet) -> PolicyValueNet:
@@ -22,11 +24,13 @@ def build_network(config: NetworkConfig, rules: RuleSet) -> PolicyValueNet:
 
 
 __all__ = [
+    "SHIPPED",
     "Evaluator",
     "NetworkConfig",
     "NetworkError",
     "PolicyValueNet",
     "build_network",
+    "check_network",
     "choose_device",
     "evaluator_of_few",
     "register_network",

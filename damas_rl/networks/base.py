@@ -1,8 +1,11 @@
 """What both kinds of network share: the interface, the value outputs, the dense residual block."""
 
+import numpy as np
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from damas_env.observation import NUM_FEATURES
 from damas_env.rules import RuleSet
 from damas_rl.networks.config import NetworkConfig
 
@@ -44,6 +47,29 @@ class PolicyValueNet(nn.Module):
         summary = summary.to(self.value.weight.dtype)  # stays exact where the trunk is rounded to bfloat16
         outputs = self.value(functional.relu(self.value_hidden(summary)))
         return policy, outputs[:, :3], MOVES_LEFT_SCALE * functional.softplus(outputs[:, 3])
+
+
+def check_network(net: PolicyValueNet, rules: RuleSet) -> None:
+    """Asks a network about two positions, so that one of somebody's own is found wrong before it is put to work.
+
+    Raises:
+        ValueError: what ``trunk`` returns has not the shape that it must have; one sentence. What it raises itself is
+            passed on.
+    """
+    boards = torch.from_numpy(rules.initial_boards.view(np.int64)).repeat(2, 1)
+    with torch.no_grad():
+        answer = net.trunk(boards, torch.zeros(2, NUM_FEATURES))
+    wanted = [[2, rules.num_actions], [2, net.value_hidden.in_features]]
+    shapes = [list(part.shape) if isinstance(part, Tensor) else type(part).__name__ for part in _parts(answer)]
+    if shapes != wanted:
+        raise ValueError(
+            f"network.kind={net.config.kind!r}: for two positions, trunk must return logits {wanted[0]} of all actions "
+            f"and a summary {wanted[1]}, as long as the base class was told, not {shapes}."
+        )
+
+
+def _parts(answer: object) -> tuple[object, ...]:
+    return answer if isinstance(answer, tuple) else (answer,)
 
 
 class ResidualBlock(nn.Module):
