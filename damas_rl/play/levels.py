@@ -22,8 +22,7 @@ class Level:
         spec: the player.
         slips: share of its moves that are drawn at random, so that beginners find something to take.
         elsewhere: gives the player under rules that ``spec`` cannot play, None = there is none.
-        elo: measured under the rules ``cbd`` (benchmarks/levels.py) on a scale where the beginner has 800; None = not
-            measured.
+        elo: measured under the rules ``cbd`` (docs/web.md) on a scale where the beginner has 800; None = not measured.
     """
 
     id: str
@@ -43,8 +42,8 @@ LEVELS = (
     Level("amateur", "alphabeta:depth=2", slips=0.05, elo=1365),
     Level("club", "alphabeta:depth=4", elo=1725),
     Level("strong", "alphabeta:depth=7", elo=2095),
-    Level("network", "mcts:net=base,ms=1000", elsewhere=lambda rules: "mcts:net=base,ms=1000,transfer=true"),
-    Level("full", _strongest(get_rules(DEFAULT_RULES)), elsewhere=_strongest),
+    Level("network", "mcts:net=base,ms=1000", elsewhere=lambda rules: "mcts:net=base,ms=1000,transfer=true", elo=2270),
+    Level("full", _strongest(get_rules(DEFAULT_RULES)), elsewhere=_strongest, elo=2700),
 )
 
 ADVISER = "full"
