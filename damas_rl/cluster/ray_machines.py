@@ -1,5 +1,6 @@
 """Actors as processes of a Ray cluster."""
 
+import logging
 import signal
 import time
 from collections import Counter
@@ -78,7 +79,7 @@ class RayMachines:
     def take(self, ticket: Hashable) -> Delivery:
         """The delivery of a ticket."""
         try:
-            return cast(Delivery, ray.get(ticket, timeout=_FETCH_SECONDS))
+            return cast(Delivery, ray.get(cast(Any, ticket), timeout=_FETCH_SECONDS))
         except RayTaskError as error:
             raise (error.cause if isinstance(error.cause, Exception) else RunError(_first_line(error))) from None
         except RayError as error:  # the actor, its machine, or its delivery on the way
@@ -100,7 +101,7 @@ def _connect(address: str) -> None:
     }  # fmt: skip
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        ray.init(**({"address": address} if address else alone), log_to_driver=False, logging_level="error")
+        ray.init(**({"address": address} if address else alone), log_to_driver=False, logging_level=logging.ERROR)
     except Exception as error:  # Ray has no common type for what may go wrong here
         where = f"the Ray cluster at {address}" if address else "Ray on this machine"
         raise RunError(f"Cannot use {where}: {_first_line(error)}") from error
