@@ -156,8 +156,6 @@ def test_only_games_without_help_change_the_rating(server):
         until(server, key, lambda now: now["ply"] == 2)
         act(server, key, helped)
         assert act(server, key, "resign")["state"]["rating"]["games"] == 1
-    key = create(server, seats={"W": "person", "B": "full"})  # its strength has not been measured
-    assert act(server, key, "resign")["state"]["rating"]["games"] == 1
     assert act(server, create(server), "resign")["state"]["rating"]["games"] == 1
 
 
