@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from damas_env.observation import features
 from damas_env.position import Positions
 from damas_rl.players import Player
-from damas_rl.records import POLICY_WIDTH, Records, empty_records
+from damas_rl.records import Records, empty_records, policy_rows
 from damas_rl.tablebase import Tablebase
 from damas_rl.tablebase.endgames import DRAW, LOSS, UNKNOWN, WIN
 from damas_rl.tablebase.index import place, slices
@@ -72,12 +72,8 @@ def endgame_records(tablebase: Tablebase, count: int, rng: np.random.Generator) 
     positions = sample_endgames(tablebase, count, rng)
     verdicts, best = tablebase.judge(positions), tablebase.best_moves(positions)
     records = empty_records(count)
-    order = np.argsort(~best, axis=1, kind="stable")[:, :POLICY_WIDTH]
-    shares = np.take_along_axis(best, order, axis=1)
-    width = order.shape[1]
     records.boards[:], records.features[:] = positions.boards, features(positions)
-    records.actions[:, :width] = np.where(shares, np.take_along_axis(positions.actions, order, axis=1), -1)
-    records.policy[:, :width] = shares / shares.sum(axis=1, keepdims=True)
+    records.actions[:], records.policy[:] = policy_rows(positions.actions, best.astype(np.float32))
     sign = np.select([verdicts.proof == WIN, verdicts.proof == LOSS], [1, -1], 0)
     records.z[:], records.q[:] = sign, sign
     # What best play would still take; a draw lasts as long as the first draw law allows.

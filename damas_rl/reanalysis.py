@@ -43,7 +43,7 @@ class Reanalysis:
             parts, self._pool.map(lambda part, child: self._search(replay, evaluator, part, child), parts, seeds),
             strict=True,
         ):  # fmt: skip
-            replay.revise(part, *policy_rows(result), result.value)
+            replay.revise(part, *policy_rows(result.actions, result.policy), result.value)
         return len(rows)
 
     def close(self) -> None:

@@ -5,8 +5,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from damas_rl.search.mcts import SearchResult
-
 POLICY_WIDTH = 32
 """Moves of one record's policy; the likeliest ones where there are more."""
 
@@ -40,15 +38,16 @@ def empty_records(*shape: int) -> Records:
     )  # fmt: skip
 
 
-def policy_rows(result: SearchResult) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
-    """Columns ``actions`` and ``policy`` of the records of searched positions: the likeliest moves come first."""
-    size, width = len(result.counts), min(POLICY_WIDTH, result.policy.shape[1])
-    rows = empty_records(size)
-    order = np.argsort(-result.policy, axis=1, kind="stable")[:, :POLICY_WIDTH]
-    shares = np.take_along_axis(result.policy, order, axis=1)
-    rows.actions[:, :width] = np.where(shares > 0, np.take_along_axis(result.actions, order, axis=1), -1)
-    rows.policy[:, :width] = shares / shares.sum(axis=1, keepdims=True)
-    return rows.actions, rows.policy
+def policy_rows(
+    actions: NDArray[np.int16], policy: NDArray[np.float32]
+) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
+    """Columns ``actions`` and ``policy`` of records, the likeliest first, from weights [n, M] of actions [n, M]."""
+    order = np.argsort(-policy, axis=1, kind="stable")[:, :POLICY_WIDTH]
+    shares = np.take_along_axis(policy, order, axis=1)
+    rest = ((0, 0), (0, POLICY_WIDTH - order.shape[1]))
+    chosen = np.where(shares > 0, np.take_along_axis(actions, order, axis=1), np.int16(-1))
+    shares = shares / shares.sum(axis=1, keepdims=True)
+    return np.pad(chosen, rest, constant_values=-1), np.pad(shares, rest)
 
 
 def concatenate(parts: list[Records]) -> Records:

@@ -59,7 +59,8 @@ def test_records_say_what_a_search_of_the_position_says() -> None:
     again = restored(CBD, positions.boards, features(positions))
     assert (again.counters == positions.counters).all() and (positions.counters > 0).any()
     search = Search(CBD, HashEvaluator(), SearchConfig(), len(positions), 1)
-    one, other = (policy_rows(search.run(each, 1)) for each in (positions, again))
+    found = [search.run(each, 1) for each in (positions, again)]
+    one, other = (policy_rows(result.actions, result.policy) for result in found)
     assert all((left == right).all() for left, right in zip(one, other, strict=True))
 
 

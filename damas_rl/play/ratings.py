@@ -13,14 +13,9 @@ _STEP = 32.0
 """Elo that a game can change a rating by, at most."""
 
 
-def counts(table: Table, elo: int | None) -> bool:
-    """True if a game has ended, says something of the person's strength, and has not changed the rating yet.
-
-    Args:
-        table: the game.
-        elo: of the level against which the person plays, None if there is none or it was not measured.
-    """
-    known = elo is not None and table.game.rules.name == DEFAULT_RULES  # the levels were measured under these
+def counts(table: Table) -> bool:
+    """True if a game has ended, says something of the person's strength, and has not changed the rating yet."""
+    known = table.game.rules.name == DEFAULT_RULES  # the levels were measured under these
     return known and table.score() is not None and not table.aided and table.gain is None
 
 

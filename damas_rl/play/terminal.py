@@ -250,7 +250,7 @@ class TerminalGame:
     def _rate(self) -> None:
         """Lets a game that has ended change the rating of the person, and tells it."""
         elo = next((level.elo for level in LEVELS if level.id == self.table.opponent), None)
-        if self._games is None or elo is None or not counts(self.table, elo):
+        if self._games is None or elo is None or not counts(self.table):
             return
         try:
             with closing(Store(self._games)) as store:  # only now, so that the page can be used meanwhile

@@ -156,7 +156,7 @@ class Group:
         rows, slots = self.rows, self.positions.plies[games] % LONGEST_GAME
         rows.boards[slots, games] = self.positions.boards[games]
         rows.features[slots, games] = features(self.positions)[games]
-        rows.actions[slots, games], rows.policy[slots, games] = policy_rows(result)
+        rows.actions[slots, games], rows.policy[slots, games] = policy_rows(result.actions, result.policy)
         rows.q[slots, games] = result.value
         if self.config.surprise:
             rows.weight[slots, games] = _divergence(result)

@@ -313,7 +313,7 @@ class Rooms:
     def _rate(self, table: Table) -> None:
         """Lets a game that has ended change the rating of the person, once, if it says something of it."""
         level = self.thinkers.all.get(table.opponent or "")
-        if not level or level.elo is None or not counts(table, level.elo):
+        if not level or level.elo is None or not counts(table):
             return
         try:
             rate(table, level.elo, self._store)
