@@ -82,7 +82,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("workshop")
     assert launch.main(["experiment=tiny", "iterations=1", f"runs_dir={folder / 'runs'}"]) == 0
     assert (folder / "runs" / "latest").exists()
-    (folder / "examples").symlink_to(ROOT / "examples")  # a copy would be other modules under the names of test_extending.py
+    (folder / "examples").symlink_to(ROOT / "examples")  # not a copy: test_extending.py imports them too
     assert cli.main(["match", "random", "random", "--games", "2", "--pdn", str(folder / "games.pdn")]) == 0
     return folder
 
