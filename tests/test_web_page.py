@@ -187,8 +187,17 @@ def test_two_browsers_by_a_link(visit, address):
     tap(white, 22, 18)
     says(black, "#status", "Your turn (Black)")
     white.get_by_role("button", name="Undo").click()
+    white.locator("#help").click()
     black.locator("#decline").click()
     says(white, "#alert", "does not want to take the move back")
+    assert white.locator("#alert").evaluate(
+        """alert => {
+            alert.style.pointerEvents = "auto"; // or it would not be found
+            const box = alert.getBoundingClientRect();
+            return document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2) === alert;
+        }"""
+    ), "the alert lies under the open dialog"
+    white.keyboard.press("Escape")
     black.get_by_role("button", name="Offer draw").click()
     white.locator("#accept").click()
     says(black, "#status", "Draw: by agreement.")

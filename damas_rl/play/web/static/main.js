@@ -240,8 +240,10 @@ let quiet = null;
 
 function say(text, forMs = 0) {
   clearTimeout(quiet);
-  byId("alert").textContent = text;
-  byId("alert").hidden = !text;
+  const alert = byId("alert");
+  alert.textContent = text;
+  alert.hidePopover();
+  if (text) alert.showPopover(); // shown anew, it lies above a dialog that has been opened meanwhile
   quiet = forMs ? setTimeout(() => say(""), forMs) : null;
 }
 
