@@ -1,7 +1,10 @@
 """The web application's page in a real browser (Chromium), on a server of its own."""
 
+import io
 import re
 from pathlib import Path
+
+from PIL import Image
 
 import page_cases
 from page_cases import BOTH, PATIENCE, api, says, square, tap
@@ -190,13 +193,9 @@ def test_two_browsers_by_a_link(visit, address):
     white.locator("#help").click()
     black.locator("#decline").click()
     says(white, "#alert", "does not want to take the move back")
-    assert white.locator("#alert").evaluate(
-        """alert => {
-            alert.style.pointerEvents = "auto"; // or it would not be found
-            const box = alert.getBoundingClientRect();
-            return document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2) === alert;
-        }"""
-    ), "the alert lies under the open dialog"
+    box = white.locator("#alert").bounding_box()
+    seen = Image.open(io.BytesIO(white.screenshot(clip=box)))
+    assert seen.getpixel((8, seen.height // 2))[:3] == (0x2B, 0x21, 0x18), "the alert lies under the open dialog"
     white.keyboard.press("Escape")
     black.get_by_role("button", name="Offer draw").click()
     white.locator("#accept").click()
