@@ -20,7 +20,7 @@ def machine() -> dict[str, Any]:
     import numpy
     import torch
 
-    from damas_rl.rundir import processor
+    from damas_rl.machine import processor
 
     return {
         "processor": processor(),

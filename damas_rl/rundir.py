@@ -11,12 +11,9 @@
 """
 
 import fcntl
-import importlib.metadata
 import json
 import os
-import platform
 import re
-import subprocess
 import time
 from itertools import chain, count
 from pathlib import Path
@@ -24,7 +21,6 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-import damas_env
 from damas_rl.files import atomic_write, why
 
 _LOCK_SECONDS = 0.5
@@ -117,7 +113,7 @@ class RunDirectory:
         """Notes what a part of the run is made with: the first one at the top of meta.json, others as ``resumed``.
 
         Args:
-            made_by: see :func:`describe_machine`.
+            made_by: see :func:`damas_rl.machine.describe_machine`.
 
         Raises:
             RunError: the meta.json that is there was cut or garbled; it has not been touched.
@@ -200,41 +196,3 @@ def default_path(runs_dir: str | Path, name: str, seed: int) -> Path:
     path = Path(runs_dir) / f"{time.strftime('%Y-%m-%d-%H%M%S')}-{name}-s{seed}"
     others = (path.with_name(f"{path.name}-{number}") for number in count(2))
     return next(free for free in chain([path], others) if not free.exists())
-
-
-def describe_machine() -> dict[str, Any]:
-    """What a run must remember to be repeated: revision, versions, machine (plain types)."""
-    packages = ("numpy", "numba", "torch", "gymnasium", "hydra-core")
-    return {
-        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-        "git_revision": git_revision(),
-        "damas_rl": damas_env.__version__,
-        "rules_version": damas_env.RULES_VERSION,
-        "action_version": damas_env.ACTION_VERSION,
-        "python": platform.python_version(),
-        "packages": {name: importlib.metadata.version(name) for name in packages},
-        "machine": {
-            "system": platform.platform(),
-            "processor": processor(),
-            "cores": len(os.sched_getaffinity(0)),
-        },
-    }
-
-
-def git_revision() -> str:
-    """Commit of the source tree, with ``-dirty`` if files differ from it; ``unknown`` outside a repository."""
-    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return "unknown"
-    return done.stdout.strip()
-
-
-def processor() -> str:
-    """Name of the processor."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")

@@ -119,7 +119,7 @@ class Run:
         path: the directory.
         state: what has become of it.
         config: the resolved configuration; empty if it cannot be read.
-        meta: notes on the parts of the run (see :func:`damas_rl.rundir.describe_machine`); empty if unreadable.
+        meta: notes on the parts of the run (see :func:`damas_rl.machine.describe_machine`); empty if unreadable.
         iterations: the events of metrics.jsonl that tell of iterations, as they stand there (see :func:`number`).
         measurements: oldest first.
         remarks: sentences on what is missing or damaged.

@@ -27,6 +27,7 @@ from damas_rl.config import RunConfig
 from damas_rl.endgames import endgame_records, mistakes, sample_endgames
 from damas_rl.files import atomic_write
 from damas_rl.learner import Learner
+from damas_rl.machine import describe_machine
 from damas_rl.metrics import MetricsLog
 from damas_rl.monitor import Monitor
 from damas_rl.networks import Evaluator, build_network
@@ -36,7 +37,7 @@ from damas_rl.reanalysis import Reanalysis
 from damas_rl.records import Records, empty_records
 from damas_rl.replay import ReplayBuffer
 from damas_rl.run_files import GAMES, NETWORKS
-from damas_rl.rundir import RunDirectory, RunError, describe_machine
+from damas_rl.rundir import RunDirectory, RunError
 from damas_rl.runs import read_run
 from damas_rl.selfplay import FinishedGame, SelfPlay
 from damas_rl.speed import raw_evaluations_per_second
