@@ -33,7 +33,7 @@ os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # else Ray's nodes do not
 os.environ.setdefault("RAY_worker_niceness", "0")  # else actors yield to all other work (nice 15)
 
 import numpy as np
-from common import HERE, paste, save
+from common import HERE, paste, save, until
 
 from damas_env.rules import get_rules
 from damas_rl import compose
@@ -47,9 +47,6 @@ from damas_rl.networks import Evaluator, build_network
 from damas_rl.replay import ReplayBuffer
 
 PARTS = ("throughput", "elastic", "learner", "together", "scale")
-
-PATIENCE = 240.0
-"""Seconds after which something that should happen has not."""
 
 
 def configured(*words: str) -> RunConfig:
@@ -140,16 +137,6 @@ def throughput(seconds: float, rounds: int) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def until(happened: Callable[[], bool]) -> float:
-    """Seconds until something has happened."""
-    started = time.monotonic()
-    while not happened():
-        if time.monotonic() - started > PATIENCE:
-            raise SystemExit(f"{happened.__name__} did not happen within {PATIENCE:.0f} seconds.")
-        time.sleep(0.05)
-    return time.monotonic() - started
-
-
 def elastic(seconds: float) -> list[dict[str, Any]]:
     """What happens to a crew on a cluster of a head and two nodes with a core each."""
     from ray.cluster_utils import Cluster
@@ -172,7 +159,7 @@ def elastic(seconds: float) -> list[dict[str, Any]]:
                     gone += extra["lost_actors"]
                     return extra["actors"] == actors and gone >= lost
 
-                waited, plies, spent = until(so_many_play), 0.0, 0.0
+                waited, plies, spent = until(so_many_play, f"{actors} actors play"), 0.0, 0.0
                 while spent < seconds:
                     batch = crew.run(evaluator, 4 * config.selfplay.games)
                     plies, spent, gone = plies + batch.plies, spent + batch.seconds, gone + batch.extra["lost_actors"]
@@ -212,25 +199,16 @@ def learner() -> list[dict[str, Any]]:
         short = ["trainer.evaluate_minutes=60", "arena.ladder=[random]", "iterations=1000", f"run_dir={run}"]
         process = started("experiment=tiny", "cluster=ray", *short)
 
-        def some_iterations_are_done() -> bool:
-            return iterations() >= 5
-
-        first = until(some_iterations_are_done)
+        first = until(lambda: iterations() >= 5, "five iterations are done")
         others = list(below(process.pid))
         process.kill()
         process.wait()
 
-        def all_processes_are_gone() -> bool:
-            return not any(Path(f"/proc/{other}").exists() for other in others)
-
-        gone = until(all_processes_are_gone)
+        gone = until(lambda: not any(Path(f"/proc/{other}").exists() for other in others), "all processes are gone")
         killed_at, kept = iterations(), int(numbered(run / "checkpoints")[-1].stem[5:])
         process = started(f"resume={run}", "iterations=1000")
 
-        def it_goes_on() -> bool:
-            return iterations() > killed_at
-
-        again = until(it_goes_on)
+        again = until(lambda: iterations() > killed_at, "the run goes on")
         process.send_signal(signal.SIGINT)
         process.wait()
         return [

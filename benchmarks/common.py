@@ -6,7 +6,8 @@ import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,20 @@ def picture(path: Path | None) -> Iterator[Any]:
     yield axes
     axes.grid(alpha=0.3)
     figure.savefig(path, metadata={"Date": None})
+
+
+PATIENCE = 600.0
+"""Seconds after which something that has to happen has not."""
+
+
+def until(happened: Callable[[], bool], what: str) -> float:
+    """Seconds until something has happened; ``what`` says it where it has not."""
+    begun = time.monotonic()
+    while not happened():
+        if time.monotonic() - begun > PATIENCE:
+            raise SystemExit(f"Not within {PATIENCE:.0f} seconds: {what}.")
+        time.sleep(0.05)
+    return time.monotonic() - begun
 
 
 class Peer:

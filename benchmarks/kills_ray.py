@@ -24,13 +24,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("RAY_worker_niceness", "0")  # else actors yield to all other work (nice 15)
 
-from common import paste, save
+from common import PATIENCE, paste, save, until
 from kills import half_written, read_everything, start
 
 from damas_rl.checkpoint import numbered
@@ -45,9 +44,6 @@ WORDS = (
 VICTIMS = {"learner": ("python",), "actor": ("ray::Actor",), "head": ("gcs_server", "raylet")}
 TOO_BUSY = "timed out during startup"
 """Ray gives its processes 30 seconds to start, which may be too few on a busy machine; then the same is tried again."""
-
-PATIENCE = 600.0
-"""Seconds after which something that has to happen has not."""
 
 
 def processes(parent: int, name: str) -> list[int]:
@@ -64,16 +60,6 @@ def processes(parent: int, name: str) -> list[int]:
             if Path(command).name.startswith(name):
                 found.append(int(place.name))
     return found
-
-
-def until(happened: Callable[[], bool], what: str) -> float:
-    """Seconds until something has happened."""
-    begun = time.monotonic()
-    while not happened():
-        if time.monotonic() - begun > PATIENCE:
-            raise SystemExit(f"Not within {PATIENCE:.0f} seconds: {what}.")
-        time.sleep(0.05)
-    return time.monotonic() - begun
 
 
 def saved(run: Path) -> int:

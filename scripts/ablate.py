@@ -6,7 +6,7 @@
 The arm ``base`` is the base alone; each other arm is the base with its words added (see ``python train.py --help``).
 Runs are made one after the other, each with the whole machine, seed by seed; then the network of each arm plays paired
 games from ballots against that of the base with the same seed. Nothing is measured in between, so all the time is
-training.
+training. With ``--limit ms=20`` networks that cost more time think less, which is fair between kinds of networks.
 
 What is finished is kept: a command that is given again goes on where it was. The table on stdout is Markdown.
 """
@@ -40,12 +40,12 @@ def train(run: Path, words: list[str]) -> None:
         raise SystemExit(f"{run} is not finished; give the command again to go on.")
 
 
-def compare(run: Path, base: Path, games: int, simulations: int, seed: int) -> list[int]:
+def compare(run: Path, base: Path, games: int, limit: str, seed: int) -> list[int]:
     """Pairs of games with 0, 1/2, 1, 3/2 and 2 points for a run against the base; kept in the run's folder."""
-    kept = run / f"against-base-{games}-{simulations}.json"
+    kept = run / f"against-base-{games}-{limit}.json"
     if not kept.exists():
         rules = get_rules(read_run(run).rules or DEFAULT_RULES)
-        one, other = (make_player(f"mcts:net={path},sims={simulations}", rules, seed) for path in (run, base))
+        one, other = (make_player(f"mcts:net={path},{limit}", rules, seed) for path in (run, base))
         kept.write_text(json.dumps(list(play_match(one, other, rules, games, seed=seed).score.pairs)))
     pairs: list[int] = json.loads(kept.read_text())
     return pairs
@@ -67,7 +67,7 @@ def main() -> None:
     parser.add_argument("--arm", type=arm, action="append", required=True, metavar="NAME=WORDS")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--games", type=int, default=400, help="of each comparison")
-    parser.add_argument("--simulations", type=int, default=200, help="for each move of these games")
+    parser.add_argument("--limit", default="sims=200", help="for each move of these games: sims=N or ms=N")
     arguments = parser.parse_args()
     arms = {"base": [], **dict(arguments.arm)}
     for seed in arguments.seeds:
@@ -82,7 +82,7 @@ def main() -> None:
             print(f"| base | {plies} | | | |")
             continue
         results = [
-            compare(run, arguments.out / f"base-{seed}", arguments.games, arguments.simulations, seed)
+            compare(run, arguments.out / f"base-{seed}", arguments.games, arguments.limit, seed)
             for run, seed in zip(runs, arguments.seeds, strict=True)
         ]
         elo = elo_difference([sum(counts) for counts in zip(*results, strict=True)])
