@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -33,7 +33,7 @@ os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # else Ray's nodes do not
 os.environ.setdefault("RAY_worker_niceness", "0")  # else actors yield to all other work (nice 15)
 
 import numpy as np
-from common import HERE, paste, save, until
+from common import HERE, below, command_of, paste, save, until
 
 from damas_env.rules import get_rules
 from damas_rl import compose
@@ -62,28 +62,9 @@ def evaluator_of(config: RunConfig) -> Evaluator:
     return Evaluator(build_network(config.network, get_rules(config.rules.name)), "cpu", config.precision)
 
 
-def below(pid: int) -> Iterator[int]:
-    """The processes that a process has started, and those that these have started."""
-    try:
-        children = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return
-    for child in children:
-        yield child
-        yield from below(child)
-
-
-def command_of(pid: int) -> bytes:
-    """How a process was started, as far as it is still there."""
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
-
-
 def actors_below(pid: int) -> list[int]:
     """The actors among them."""
-    return [child for child in below(pid) if b"ray::Actor" in command_of(child)]
+    return [child for child in below(pid) if "ray::Actor" in command_of(child)]
 
 
 def cpu_seconds() -> float:
@@ -200,7 +181,7 @@ def learner() -> list[dict[str, Any]]:
         process = started("experiment=tiny", "cluster=ray", *short)
 
         first = until(lambda: iterations() >= 5, "five iterations are done")
-        others = list(below(process.pid))
+        others = below(process.pid)
         process.kill()
         process.wait()
 

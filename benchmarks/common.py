@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +95,27 @@ def until(happened: Callable[[], bool], what: str) -> float:
             raise SystemExit(f"Not within {PATIENCE:.0f} seconds: {what}.")
         time.sleep(0.05)
     return time.monotonic() - begun
+
+
+def below(pid: int) -> list[int]:
+    """The processes that a process has started, and those that these have started (Linux)."""
+    children: dict[int, list[int]] = {}
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has just ended
+            parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+            children.setdefault(parent, []).append(int(place.name))
+    found = children.get(pid, []).copy()
+    for child in found:  # grows meanwhile
+        found += children.get(child, [])
+    return found
+
+
+def command_of(pid: int) -> str:
+    """The first word of the command that a process runs, as far as it is still there."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode(errors="replace")
+    except OSError:
+        return ""
 
 
 class Peer:

@@ -4,7 +4,7 @@
 
 One run on this machine. In turn its learner (``train.py``), an actor, and the head of Ray (its directory or its node
 manager) are killed with SIGKILL. The learner is killed at a moment drawn from the first ``--seconds`` of its process,
-start-up included; the others within ``--spread`` seconds of the first iteration that the process has saved. Then
+start-up included; the others within ``--spread`` seconds of the next iteration that the process saves. Then
 
 * without an actor the run has to go on by itself, with another one in its place;
 * without the head the learner has to end by itself; without either, ``resume=`` has to go on from the last checkpoint,
@@ -29,7 +29,7 @@ from typing import Any
 
 os.environ.setdefault("RAY_worker_niceness", "0")  # else actors yield to all other work (nice 15)
 
-from common import PATIENCE, paste, save, until
+from common import PATIENCE, below, command_of, paste, save, until
 from kills import half_written, read_everything, start
 
 from damas_rl.checkpoint import numbered
@@ -44,22 +44,6 @@ WORDS = (
 VICTIMS = {"learner": ("python",), "actor": ("ray::Actor",), "head": ("gcs_server", "raylet")}
 TOO_BUSY = "timed out during startup"
 """Ray gives its processes 30 seconds to start, which may be too few on a busy machine; then the same is tried again."""
-
-
-def processes(parent: int, name: str) -> list[int]:
-    """The processes below another one whose command begins with a name."""
-    found, inside = [], {parent}
-    for place in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: int(path.name)):
-        try:
-            above = int((place / "stat").read_text().rpartition(")")[2].split()[1])
-            command = (place / "cmdline").read_bytes().split(b"\0")[0].decode(errors="replace")
-        except OSError:  # it has just ended
-            continue
-        if above in inside:
-            inside.add(int(place.name))
-            if Path(command).name.startswith(name):
-                found.append(int(place.name))
-    return found
 
 
 def saved(run: Path) -> int:
@@ -100,25 +84,34 @@ class Run:
         assert self.process is not None
         time.sleep(self.rng.uniform(0.0, within))
         name = self.rng.choice(VICTIMS[victim])
-        before, below = half_written(self.path), processes(self.process.pid, "")
+        before, others = half_written(self.path), below(self.process.pid)
         self.reached = saved(self.path)
-        targets = [self.process.pid] if victim == "learner" else processes(self.process.pid, name)
+        named = [pid for pid in others if Path(command_of(pid)).name.startswith(name)]
+        targets = [self.process.pid] if victim == "learner" else named
         os.kill(self.rng.choice(targets), signal.SIGKILL)
         row: dict[str, Any] = {"victim": victim, "name": name}
         if victim == "actor":
             self.process.send_signal(signal.SIGSTOP)
-            row |= read_everything(self.path)
-            self.process.send_signal(signal.SIGCONT)
-            return row
+            try:
+                return row | read_everything(self.path)
+            finally:
+                self.process.send_signal(signal.SIGCONT)
         begun = time.monotonic()
         _, row["said"] = self.process.communicate(timeout=PATIENCE)
         row |= {"status": self.process.returncode, "ended": time.monotonic() - begun}
-        row["left"] = until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in below), "all processes are gone")
+        row["gone_after"] = until(lambda: not any(map(command_of, others)), "all processes are gone")
         self.process = None
         if not (self.path / "config.yaml").exists():
             shutil.rmtree(self.path, ignore_errors=True)  # killed before anything was there to go on with
         row["half_written"] = ", ".join(set(half_written(self.path)) - set(before))
         return row | read_everything(self.path)
+
+    def end(self) -> None:
+        """Ends the learner, if there is one, as Ctrl-C would."""
+        if self.process is not None:
+            self.process.send_signal(signal.SIGINT)
+            self.process.communicate(timeout=PATIENCE)
+            self.process = None
 
     def replaced(self) -> float:
         """Seconds until another actor has played in place of a lost one."""
@@ -138,8 +131,8 @@ def kills(run: Run, count: int, seconds: float, spread: float) -> list[dict[str,
     for number in range(count):
         victim = tuple(VICTIMS)[number % len(VICTIMS)]
         if victim == "learner":
-            if run.process is None:
-                run.process = start(run.words, run.path)
+            run.end()
+            run.process = start(run.words, run.path)
             row = run.kill(victim, seconds)
         else:
             run.going()
@@ -182,9 +175,7 @@ def main() -> None:
         try:
             rows = kills(run, arguments.kills, arguments.seconds, arguments.spread)
         finally:
-            if run.process is not None:
-                run.process.send_signal(signal.SIGINT)
-                run.process.communicate(timeout=PATIENCE)
+            run.end()
     print(shown(rows))
     paste(arguments.page, "kills-ray", shown(rows))
     save(arguments.json, {"rows": rows})

@@ -33,10 +33,15 @@ class Reanalysis:
     def run(self, replay: ReplayBuffer, evaluator: Evaluate, count: int, seed: tuple[int, int]) -> int:
         """Replaces policy and search value of ``count`` records drawn from the window (of all, if it has fewer).
 
-        What is drawn and found depends on ``seed``, not on the threads. Returns the number of records.
+        Those that the endgame table holds are passed over: their values are exact, and a search of them could not
+        tell which draw law is near, since earlier positions are lost. What is drawn and found depends on ``seed``, not
+        on the threads. Returns the number of records that have been searched.
         """
         streams = np.random.SeedSequence(seed).spawn(2)
         rows = replay.draw(np.random.default_rng(streams[0]), count)
+        if self.tablebase is not None:
+            boards, _ = replay.positions(rows)
+            rows = rows[np.bitwise_count(boards).sum(axis=1) > self.tablebase.pieces]
         parts = [rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE)]
         seeds = streams[1].spawn(len(parts))
         for part, result in zip(

@@ -103,7 +103,7 @@ class Team:
         member: the leader's own part.
 
     Raises:
-        ChildProcessError: a process could not be started.
+        ChildProcessError: a process could not be started, or has ended.
     """
 
     def __init__(
@@ -127,6 +127,12 @@ class Team:
                 if not follower.stdout.readline():
                     self.check()
             self.member = Member(net, 0, self._processes, place.meeting)
+        except RuntimeError as error:  # torch has no common type for what a lost connection may look like
+            try:
+                self.check()
+            finally:
+                self.close()
+            raise ChildProcessError(f"the processes that learn together did not find each other ({error})") from error
         except BaseException:
             self.close()
             raise
@@ -156,8 +162,8 @@ class Team:
             assert follower.stdin is not None
             with suppress(BrokenPipeError):
                 follower.stdin.close()  # what they wait for
-        if distributed.is_initialized():
-            self.member.leave()
+        if distributed.is_initialized():  # also where a member was not made to its end
+            distributed.destroy_process_group()
         for follower in self._followers:
             assert follower.stdout is not None
             try:

@@ -235,6 +235,12 @@ class Trainer:
             self._training_phase("self-play", played / config.trainer.positions_per_iteration)
 
         batch = self.selfplay.run(self.evaluator, config.trainer.positions_per_iteration, report)
+        renewing = time.perf_counter()
+        if self.reanalysis is not None:  # before the new records come, which this network has just searched
+            self._training_phase("reanalysis", 0.0)
+            share = round(config.trainer.reanalyse_share * len(batch.records.z))
+            self.reanalysis.run(self.replay, self.evaluator, share, (config.seed, counts.iteration))
+        adding = time.perf_counter()
         self.replay.add(batch.records)
         self.newest = batch.records
         counts.iteration += 1
@@ -242,10 +248,6 @@ class Trainer:
             share = round(config.trainer.endgame_share * len(batch.records.z))
             stream = np.random.default_rng((config.seed, counts.iteration))
             self.replay.add(endgame_records(self.tablebase, share, stream))
-        if self.reanalysis is not None:
-            self._training_phase("reanalysis", 0.0)
-            share = round(config.trainer.reanalyse_share * len(batch.records.z))
-            self.reanalysis.run(self.replay, self.evaluator, share, (config.seed, counts.iteration))
         counts.measured = False
         counts.positions += batch.plies
         counts.games += len(batch.games)
@@ -253,7 +255,9 @@ class Trainer:
         learning = time.perf_counter()
         losses = self._learn()
         self._tick()
-        seconds = {"selfplay": learning - started, "learning": time.perf_counter() - learning}
+        seconds = {"selfplay": renewing - started, "learning": time.perf_counter() - learning}
+        if self.reanalysis is not None:
+            seconds["reanalysis"] = adding - renewing
         self.monitor.iteration(counts, batch, losses, self.learner, self.replay, seconds, self._raw_speed)
 
     def _learn(self) -> dict[str, float]:

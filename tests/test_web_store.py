@@ -41,12 +41,29 @@ def test_a_full_disk_stops_no_game(place):
             play(server, key, state(server, key)["legal"][0]["numeric"])
             now = until(server, key, lambda now, ply=ply: now["ply"] == ply)
             assert now["unsaved"]
-        act(server, key, "resign")
+        assert act(server, key, "resign")["state"]["rating"] == {"value": 1200, "games": 0, "gain": None}
         store._connection.execute("PRAGMA query_only = OFF")
     with TestClient(make_app(Store(place), Thinkers()), base_url=ORIGIN) as server:
         assert state(server, key)["moves"] == now["moves"]
         assert state(server, key)["outcome"]["termination"] == "RESIGNATION"
         assert not state(server, key)["unsaved"]
+        assert state(server, key)["rating"]["games"] == 1
+
+
+def test_a_game_and_the_rating_that_it_changes_are_kept_together(place):
+    store = Store(place)
+    with TestClient(make_app(store, Thinkers()), base_url=ORIGIN) as server:
+        key = create(server, seats={"W": "person", "B": "beginner"})
+        number, before = store.find(key)[0], store.load(store.find(key)[0])
+        store._connection.execute(
+            "CREATE TEMP TRIGGER full BEFORE UPDATE ON rating BEGIN SELECT RAISE(ABORT, 'full'); END"
+        )
+        now = act(server, key, "resign")["state"]
+        assert now["unsaved"] and now["rating"]["gain"] is None and store.load(number) == before
+        store._connection.execute("DROP TRIGGER full")
+        now = act(server, key, "undo")["state"]
+        assert not now["unsaved"] and now["rating"]["games"] == 0
+        assert act(server, key, "resign")["state"]["rating"]["games"] == 1 and store.load(number) != before
 
 
 @pytest.mark.parametrize("schema", ["CREATE TABLE notes (text)", "CREATE TABLE games (number, title)"])

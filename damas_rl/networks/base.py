@@ -1,4 +1,4 @@
-"""What both kinds of network share: the interface, the value outputs, the dense residual block."""
+"""What all kinds of network share: the interface, the value outputs, the dense residual block."""
 
 import numpy as np
 import torch

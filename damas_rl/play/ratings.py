@@ -1,13 +1,8 @@
 """The rating of the person who plays on this machine: which games change it, and by how much."""
 
-from typing import TYPE_CHECKING
-
 from damas_env.presets import DEFAULT_RULES
 from damas_rl.elo import expected_score
 from damas_rl.play.table import Table
-
-if TYPE_CHECKING:  # the file of games belongs to the page
-    from damas_rl.play.web.store import Store
 
 _STEP = 32.0
 """Elo that a game can change a rating by, at most."""
@@ -19,15 +14,9 @@ def counts(table: Table) -> bool:
     return known and table.score() is not None and not table.aided and table.gain is None
 
 
-def rate(table: Table, elo: int, store: "Store") -> None:
-    """Lets a game that :func:`counts` change the rating.
-
-    Raises:
-        sqlite3.Error: the rating cannot be kept; it stays as it was.
-    """
-    score = table.score()
+def rated(table: Table, elo: int, rating: tuple[float, int]) -> tuple[float, int]:
+    """The rating (Elo, games) after a game that :func:`counts`, which remembers what it has changed."""
+    score, (value, games) = table.score(), rating
     assert score is not None
-    value, games = store.rating()
-    gain = _STEP * (score - expected_score(value - elo))
-    store.keep_rating(value + gain, games + 1)
-    table.gain = gain
+    table.gain = _STEP * (score - expected_score(value - elo))
+    return value + table.gain, games + 1

@@ -26,7 +26,7 @@ from damas_rl.play.languages import ENGLISH, PORTUGUESE, said_in
 from damas_rl.play.levels import ADVISER, LEVELS
 from damas_rl.play.lines import signed, spell_line
 from damas_rl.play.printed import SIDES, game_lines, position_lines
-from damas_rl.play.ratings import counts, rate
+from damas_rl.play.ratings import counts, rated
 from damas_rl.play.table import OTHER, PERSON, RequestError, Table
 from damas_rl.play.web.store import Store, StoreError
 from damas_rl.players import Choice, Player, strong_spec
@@ -254,9 +254,10 @@ class TerminalGame:
             return
         try:
             with closing(Store(self._games)) as store:  # only now, so that the page can be used meanwhile
-                rate(self.table, elo, store)
-                value, number = store.rating()
+                value, number = rated(self.table, elo, store.rating())
+                store.keep_rating(value, number)
         except (StoreError, sqlite3.Error) as error:
+            self.table.gain = None
             self._warn(f"The game is not rated: {error}")
             return
         self._say(f"Your rating: {value:.0f} ({self.table.gain:+.0f}), rated games: {number}.")

@@ -17,7 +17,7 @@ from damas_rl.tablebase import Tablebase
 _SIMULATIONS = 200
 
 MOST_SIMULATIONS = 1 << 14
-"""For each move. A batch of 256 games takes 3.8 GB of trees then."""
+"""For each move. A batch of 256 games takes 3.6 GB of trees then."""
 
 _LEAVES_IN_TIME = 4
 """Leaves of one tree that the network is asked about together where time is limited.

@@ -118,7 +118,7 @@ class Scales(NamedTuple):
 
 
 def new_trees(rules: RuleSet, games: int, simulations: int) -> Trees:
-    """Empty pools; about 900 bytes for each simulation.
+    """Empty pools; about 850 bytes for each simulation.
 
     There is room for a node that waits for the network in each simulation, and as much for forced ones.
     """

@@ -22,8 +22,8 @@ class SelfPlayConfig:
         random_plies: a game starts with 0 to this many random plies.
         openings: file of openings, one a line, from a random one of which each game starts (the random plies follow);
             empty = the starting position.
-        fork_share: share of games that start where the game before them in their place had a search, at a ply drawn at
-            random, and go on from there with one random ply.
+        fork_share: share of games that start where the game before them in their place had a full search, at a ply
+            drawn at random, and go on from there with one random ply.
         temperature: exponent 1 / temperature over visit counts while sampling (PUCT).
         temperature_plies: plies after the opening during which moves are sampled (PUCT).
         tablebase: pieces of the endgame table that searches ask, and by which a game ends as soon as its result is

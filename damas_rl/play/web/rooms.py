@@ -16,7 +16,7 @@ from damas_rl.play.clocks import TimeControl
 from damas_rl.play.draw_offers import refusal, too_early
 from damas_rl.play.levels import ADVISER
 from damas_rl.play.lines import spell_line
-from damas_rl.play.ratings import counts, rate
+from damas_rl.play.ratings import counts, rated
 from damas_rl.play.table import OTHER, PERSON, RequestError, Table, new_table
 from damas_rl.play.web.store import Store
 from damas_rl.play.web.thinkers import Thinkers
@@ -310,19 +310,15 @@ class Rooms:
         if room.table.machines and not room.watchers:
             room.stop()
 
-    def _rate(self, table: Table) -> None:
-        """Lets a game that has ended change the rating of the person, once, if it says something of it."""
+    def _rated(self, table: Table) -> tuple[float, int] | None:
+        """The person's rating after a game that has ended, once, if it says something of it."""
         level = self.thinkers.all.get(table.opponent or "")
         if not level or level.elo is None or not counts(table):
-            return
-        try:
-            rate(table, level.elo, self._store)
-        except sqlite3.Error as error:
-            _log.warning("The rating cannot be kept: %s", error)
+            return None
+        return rated(table, level.elo, self._store.rating())
 
     def _changed(self, room: Room) -> None:
         """After a change: keeps it, tells everybody, and lets the machine think anew."""
-        self._rate(room.table)
         room.turn += 1
         room.stop()
         self._save(room)
@@ -330,12 +326,19 @@ class Rooms:
         self._go_on(room)
 
     def _save(self, room: Room) -> None:
-        """Keeps a game; where that fails, on a full disk say, it goes on in memory and is kept with its next change."""
+        """Keeps a game, and the rating that it changes: both or neither.
+
+        Where that fails, on a full disk say, the game goes on in memory and is kept with its next change.
+        """
+        rating = None
         try:
-            self._store.save(room.number, room.table.record())
+            rating = self._rated(room.table)
+            self._store.save(room.number, room.table.record(), rating)
             room.unsaved = False
         except sqlite3.Error as error:
             _log.warning("Game %d cannot be kept: %s", room.number, error)
+            if rating is not None:
+                room.table.gain = None
             room.unsaved = True
 
     def _tell(self, room: Room) -> None:

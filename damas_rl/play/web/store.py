@@ -23,6 +23,8 @@ CREATE TABLE IF NOT EXISTS rating (number INTEGER PRIMARY KEY, value REAL NOT NU
 INSERT OR IGNORE INTO rating VALUES (1, 1200, 0);
 """
 
+_RATE = "UPDATE rating SET value = ?, games = ?"
+
 
 def default_file() -> Path:
     """Where games are kept if nobody says so."""
@@ -82,12 +84,14 @@ class Store:
             )
         return number
 
-    def save(self, number: int, record: dict[str, Any]) -> None:
-        """Keeps a game as it is now."""
+    def save(self, number: int, record: dict[str, Any], rating: tuple[float, int] | None = None) -> None:
+        """Keeps a game as it is now, and with it the rating (Elo, games) that it has changed, both or neither."""
         with self._connection as connection:
             connection.execute(
                 "UPDATE games SET record = ?, touched = ? WHERE number = ?", (json.dumps(record), time.time(), number)
             )
+            if rating is not None:
+                connection.execute(_RATE, rating)
 
     def load(self, number: int) -> dict[str, Any] | None:
         """The record of a game, None if there is none."""
@@ -115,7 +119,7 @@ class Store:
     def keep_rating(self, value: float, games: int) -> None:
         """Keeps the rating after a game."""
         with self._connection as connection:
-            connection.execute("UPDATE rating SET value = ?, games = ?", (value, games))
+            connection.execute(_RATE, (value, games))
 
     def close(self) -> None:
         """Closes the file."""
