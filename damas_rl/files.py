@@ -119,3 +119,14 @@ def why(error: OSError | ValueError) -> str:
     if error.errno in (errno.EACCES, errno.EPERM):
         return "permission denied"
     return (error.strerror or str(error)).lower()
+
+
+def user_folder(variable: str, otherwise: str) -> Path:
+    """Where the user's files of one kind are kept: in the folder that ``variable`` names, else in one below home.
+
+    Source: XDG base directory specification.
+    """
+    folder = Path(os.environ.get(variable, ""))
+    if not folder.is_absolute():  # the specification says to ignore others
+        folder = Path.home() / otherwise
+    return folder / "damas-rl"

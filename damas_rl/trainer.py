@@ -42,7 +42,7 @@ from damas_rl.runs import read_run
 from damas_rl.selfplay import FinishedGame, SelfPlay
 from damas_rl.speed import raw_evaluations_per_second
 from damas_rl.strict import build
-from damas_rl.tablebase import AT_ONCE, Tablebase, default_path
+from damas_rl.tablebase import BUILT_AT_ONCE, Tablebase, default_path
 from damas_rl.transfer import Source, describe, take_over
 
 _ENDGAMES = 500
@@ -192,7 +192,7 @@ class Trainer:
     def _announce_tablebase(self) -> None:
         """Says why opening the endgame table takes a while, where it has to be built."""
         pieces = self.config.selfplay.tablebase
-        if 0 < pieces <= AT_ONCE and not default_path(self.rules, pieces).exists():
+        if 0 < pieces <= BUILT_AT_ONCE and not default_path(self.rules, pieces).exists():
             self.progress.say(f"Building the endgame table of {pieces} pieces, once per machine ...")
 
     def _pretrain(self) -> None:

@@ -14,6 +14,7 @@ from damas_env.position import Positions
 from damas_env.rules import RuleSet, get_rules
 from damas_rl.endgames import endgame_records, mistakes, sample_endgames
 from damas_rl.players import PlayerError, RandomPlayer, make_player, read_spec
+from damas_rl.reanalysis import Reanalysis
 from damas_rl.replay import ReplayBuffer, ReplayConfig
 from damas_rl.search.alphabeta import AlphaBeta, Limits
 from damas_rl.search.mcts import Search, SearchConfig
@@ -23,6 +24,7 @@ from damas_rl.selfplay.group import Group
 from damas_rl.tablebase import Tablebase, TablebaseError, default_path, open_tablebase
 from damas_rl.tablebase.endgames import DRAW, LOSS, UNKNOWN, WIN
 from damas_rl.tablebase.index import new_index, slot
+from learning_cases import random_records
 from search_cases import HashEvaluator
 
 CBD = get_rules("cbd")
@@ -36,6 +38,22 @@ def table() -> Tablebase:
 @pytest.fixture(scope="module")
 def small() -> Tablebase:
     return open_tablebase(CBD, 3)
+
+
+def test_reanalysis_leaves_solved_endgames_as_they_are(small: Tablebase) -> None:
+    """They stand among the records of a run with ``trainer.endgame_share``, and no search knows them better."""
+    replay, reanalysis = (
+        ReplayBuffer(CBD, ReplayConfig(capacity=500, window=500)),
+        Reanalysis(CBD, SearchConfig(kind="gumbel"), 8, 1, small),
+    )
+    replay.add(random_records(CBD, 200))
+    solved = endgame_records(small, 100, np.random.default_rng(3))
+    replay.add(solved)
+    others = np.bitwise_count(replay.state_dict()["rows"]["boards"]).sum(axis=1) > 3
+    assert reanalysis.run(replay, HashEvaluator(), 500, (1, 2)) == others.sum() >= 190
+    reanalysis.close()
+    kept = replay.state_dict()["rows"]
+    assert (kept["q"][~others][-100:] == solved.q).all() and (kept["policy"][~others][-100:] == solved.policy).all()
 
 
 def test_verdicts_hold_under_the_draw_laws(table: Tablebase) -> None:

@@ -290,8 +290,8 @@ class TerminalGame:
         """How the game has ended, in one sentence."""
         winner = SIDES.get(outcome.winner or "", "")
         loser = "Black" if winner == "White" else "White"
-        counts = self.game.counters().values()
-        full = max((count["plies"] for count in counts if count["plies"] >= count["limit"]), default=0)
+        counters = self.game.counters().values()
+        full = max((count["plies"] for count in counters if count["plies"] >= count["limit"]), default=0)
         reasons = {
             Termination.NO_PIECES: f"{winner} wins: {loser} has no piece left.",
             Termination.BLOCKED: f"{winner} wins: {loser} has no legal move.",
@@ -357,8 +357,8 @@ class TerminalGame:
         """Back to the person's previous turn."""
         try:
             self.table.undo("all", time.time())
-        except RequestError as refusal:
-            self._warn(str(refusal))
+        except RequestError as error:
+            self._warn(str(error))
             return
         self._show()
 
@@ -370,8 +370,8 @@ class TerminalGame:
         side = self._side()
         try:
             self.table.make_offer("draw", side)
-        except RequestError as refusal:
-            self._warn(str(refusal))
+        except RequestError as error:
+            self._warn(str(error))
             return
         self.table.offer = None  # answered at once
         other = self.table.seats[OTHER[side]]
@@ -391,8 +391,8 @@ class TerminalGame:
         """Ends the game, for the person who types."""
         try:
             end(self._side(), time.time())
-        except RequestError as refusal:
-            self._warn(str(refusal))
+        except RequestError as error:
+            self._warn(str(error))
             return
         self._show()
 

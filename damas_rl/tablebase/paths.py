@@ -1,14 +1,14 @@
 """Where tables are kept."""
 
-import os
 from pathlib import Path
 
 from damas_env.rules import RuleSet
+from damas_rl.files import user_folder
 
 
 def default_path(rules: RuleSet, pieces: int) -> Path:
     """Where the table of a rule set is kept: one file for each way of moving, in the user's data folder."""
-    return _folder("XDG_DATA_HOME", ".local/share") / f"{rules.spec.flags:x}-{pieces}.dtb"
+    return user_folder("XDG_DATA_HOME", ".local/share") / "tablebases" / f"{rules.spec.flags:x}-{pieces}.dtb"
 
 
 def partial_path(rules: RuleSet, pieces: int) -> Path:
@@ -18,11 +18,4 @@ def partial_path(rules: RuleSet, pieces: int) -> Path:
 
 def cache_path(name: str) -> Path:
     """A file that can be made again, in the user's cache folder."""
-    return _folder("XDG_CACHE_HOME", ".cache") / name
-
-
-def _folder(variable: str, otherwise: str) -> Path:
-    home = Path(os.environ.get(variable, ""))
-    if not home.is_absolute():  # the specification says to ignore others
-        home = Path.home() / otherwise
-    return home / "damas-rl" / "tablebases"
+    return user_folder("XDG_CACHE_HOME", ".cache") / "tablebases" / name

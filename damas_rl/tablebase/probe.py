@@ -13,7 +13,7 @@ from damas_rl.tablebase.index import MOST_PIECES
 from damas_rl.tablebase.paths import default_path
 from damas_rl.tablebase.table import Tablebase, TablebaseError
 
-AT_ONCE = 4
+BUILT_AT_ONCE = 4
 """Tables of up to so many pieces are built when they are first asked for: that takes seconds."""
 
 
@@ -41,7 +41,7 @@ class Verdict:
 
 
 def open_tablebase(rules: RuleSet, pieces: int, progress: Callable[[int, int], None] | None = None) -> Tablebase:
-    """The table of a rule set from where it is kept; one of up to ``AT_ONCE`` pieces is built if it is not there.
+    """The table of a rule set from where it is kept; one of up to ``BUILT_AT_ONCE`` pieces is built if it is not there.
 
     Raises:
         TablebaseError: there is none of so many pieces, or it is damaged.
@@ -52,7 +52,7 @@ def open_tablebase(rules: RuleSet, pieces: int, progress: Callable[[int, int], N
     path = default_path(rules, pieces)
     if path.exists():
         return Tablebase.load(path, rules, pieces)
-    if pieces > AT_ONCE:
+    if pieces > BUILT_AT_ONCE:
         command = f"damas tablebase build --rules {rules.name} --pieces {pieces}"
         raise TablebaseError(f"There is no table of {pieces} pieces for {rules.name!r} yet: {command}")
     table = Tablebase.build(rules, pieces, progress)
@@ -93,7 +93,7 @@ def table_for(positions: Positions) -> Tablebase | None:
     """
     pieces, rules = pieces_of(positions), positions.rules
     table = table_kept(rules, pieces)
-    return open_tablebase(rules, AT_ONCE) if table is None and pieces <= AT_ONCE else table
+    return open_tablebase(rules, BUILT_AT_ONCE) if table is None and pieces <= BUILT_AT_ONCE else table
 
 
 def probe(table: Tablebase, positions: Positions) -> Verdict | None:

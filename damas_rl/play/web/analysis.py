@@ -21,7 +21,7 @@ from damas_rl.play.web.minds import Mind, Minds
 from damas_rl.play.web.rooms import Room
 from damas_rl.play.web.stop import Stop
 from damas_rl.play.web.view import move_view, moves_view
-from damas_rl.tablebase import AT_ONCE, Tablebase
+from damas_rl.tablebase import BUILT_AT_ONCE, Tablebase
 from damas_rl.tablebase.probe import pieces_of, table_kept
 
 _MOST_MOVES = 8
@@ -104,7 +104,7 @@ class Analyst:
         None where there are too many pieces, or no table that is ready.
         """
         pieces, rules = pieces_of(positions), positions.rules
-        if pieces > AT_ONCE:
+        if pieces > BUILT_AT_ONCE:
             return None
         with self._lock:
             table = self._tables.get(rules.name)

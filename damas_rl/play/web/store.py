@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from damas_rl.files import why
+from damas_rl.files import user_folder, why
 
 MOST_GAMES = 5000
 """The games that were touched last are kept."""
@@ -28,10 +28,7 @@ _RATE = "UPDATE rating SET value = ?, games = ?"
 
 def default_file() -> Path:
     """Where games are kept if nobody says so."""
-    folder = Path(os.environ.get("XDG_DATA_HOME", ""))
-    if not folder.is_absolute():  # the specification says to ignore others
-        folder = Path.home() / ".local/share"
-    return folder / "damas-rl" / "web.sqlite"
+    return user_folder("XDG_DATA_HOME", ".local/share") / "web.sqlite"
 
 
 class StoreError(ValueError):
