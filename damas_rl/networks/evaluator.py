@@ -67,7 +67,7 @@ def _has(instructions: str) -> bool:
     """True if the processor has these instructions for bfloat16, which is slower than float32 without them.
 
     With ``avx512_bf16`` alone a core of Intel's multiplies no more numbers in a cycle than in float32 and converts
-    them besides: a fifth fewer positions. AMD's multiply twice as many (docs/performance.md).
+    them besides: a fifth fewer positions. With AMD's torch is nearly twice as fast (docs/performance.md).
     """
     check = getattr(torch.cpu, f"_is_{instructions}_supported", None)  # torch has no public name for this
     return check is not None and check()
