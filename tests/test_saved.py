@@ -121,7 +121,7 @@ WRONG = [
     ((*GROUP, "positions.boards"), lambda array: array.astype(np.int64), "positions.boards is int64"),
     ((*GROUP, "positions.boards"), put((0, 1), BITS[0] | BITS[31]), "boards|does not fit its board"),
     ((*GROUP, "positions.boards"), put(0, 0), "no piece at all"),
-    ((*GROUP, "positions.boards"), lambda array: array[:, [2, 3, 0, 1]], r"Position \d of the batch|fit its board"),
+    ((*GROUP, "positions.boards"), lambda array: array[:, [2, 3, 0, 1]], r"Position \d+ of the batch|fit its board"),
     ((*GROUP, "positions.colors"), put(0, 2), "positions.colors holds"),
     ((*GROUP, "positions.colors"), lambda array: 1 - array, "not what its plies lead to|cannot have been played"),
     ((*GROUP, "positions.plies"), put(0, -1), "positions.plies holds"),
