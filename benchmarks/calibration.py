@@ -3,10 +3,11 @@
     python benchmarks/calibration.py --json calibration.json [--paste docs/strength.md] [--picture docs/calibration.svg]
 
 Calibration: games between tree searches, one with half the simulations of the other so that the two games of a pair
-differ, from random openings. All positions that the players had to move in are put into bins by the value that the
+differ, from random openings. All positions in which the players had a choice are put into bins by the value that the
 network alone, or a search with --simulations, gives to the side to move; beside it stands what that side has scored in
-the end, from -1 (lost) to 1 (won). Positions of a game share its result: the intervals (95 %) are those of a bootstrap
-over games. "error" is the mean distance of value and result over the bins, weighted by positions.
+the end, from -1 (lost) to 1 (won). Positions of a game share its result, and the two games of a pair their opening: the
+intervals (95 %) are those of a bootstrap over pairs. "error" is the mean distance of value and result over the bins,
+weighted by positions.
 
 Endgames: --endgames sampled positions of up to four pieces in which some moves throw away a win or a draw, and the
 share in which the network's choice does, without asking a table.
@@ -37,7 +38,7 @@ RESAMPLES = 1000
 def judged(
     games: Sequence[MatchGame], rules: RuleSet, judges: Sequence[Player]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], list[NDArray[np.float64]]]:
-    """(game, result for the side to move, values by each judge) of all positions in which a player had to move."""
+    """(game, result for the side to move, values by each judge) of all positions in which a player had a choice."""
     numbers: list[NDArray[np.int64]] = []
     results: list[NDArray[np.float64]] = []
     values: list[list[NDArray[np.float64]]] = [[] for _ in judges]
@@ -45,12 +46,15 @@ def judged(
     positions = Opening.positions(rules, [game.opening for game in games])
     played = np.array([len(game.opening.actions) for game in games])
     lengths = np.array([len(game.actions) for game in games])
-    while len(going_on := np.flatnonzero(played < lengths)):
-        taken, won = positions.take(going_on), winners[going_on]
-        numbers.append(going_on)
+    while (played < lengths).any():
+        going_on = np.flatnonzero(played < lengths)
+        choosing = going_on[positions.counts[going_on] > 1]
+        taken, won = positions.take(choosing), winners[choosing]
+        numbers.append(choosing)
         results.append(np.where(won < 0, 0.0, np.where(won == taken.colors, 1.0, -1.0)))
         for judge, given in zip(judges, values, strict=True):
-            given.append(judge.choose(taken).values.astype(np.float64))
+            if len(choosing):
+                given.append(judge.choose(taken).values.astype(np.float64))
         actions = np.full(len(games), -1, dtype=np.int16)
         actions[going_on] = [games[game].actions[played[game]] for game in going_on]
         positions.step(actions, played < lengths)
@@ -58,13 +62,13 @@ def judged(
     return np.concatenate(numbers), np.concatenate(results), [np.concatenate(given) for given in values]
 
 
-def calibration(games: NDArray[np.int64], results: NDArray[np.float64], values: NDArray[np.float64]) -> dict[str, Any]:
-    """Results by bins of values."""
+def calibration(pairs: NDArray[np.int64], results: NDArray[np.float64], values: NDArray[np.float64]) -> dict[str, Any]:
+    """Results by bins of values; ``pairs`` says which positions belong together."""
     bins = np.clip(((values + 1) / 2 * BINS).astype(np.int64), 0, BINS - 1)
-    size = int(games.max()) + 1
+    size = int(pairs.max()) + 1
     counts, sums = np.zeros((size, BINS)), np.zeros((size, BINS))
-    np.add.at(counts, (games, bins), 1)
-    np.add.at(sums, (games, bins), results)
+    np.add.at(counts, (pairs, bins), 1)
+    np.add.at(sums, (pairs, bins), results)
     drawn = np.random.default_rng(0).multinomial(size, np.full(size, 1 / size), RESAMPLES).astype(np.float64)
     with np.errstate(invalid="ignore"):
         means = (drawn @ sums) / (drawn @ counts)
@@ -74,7 +78,7 @@ def calibration(games: NDArray[np.int64], results: NDArray[np.float64], values: 
         low, high = np.nanquantile(means[:, number], (0.025, 0.975))
         rows.append({
             "from": 2 * number / BINS - 1, "to": 2 * (number + 1) / BINS - 1, "positions": int(inside.sum()),
-            "games": len(np.unique(games[inside])), "value": float(values[inside].mean()),
+            "pairs": len(np.unique(pairs[inside])), "value": float(values[inside].mean()),
             "result": float(results[inside].mean()), "low": float(low), "high": float(high),
         })  # fmt: skip
     error = sum(row["positions"] * abs(row["value"] - row["result"]) for row in rows) / len(values)
@@ -97,13 +101,13 @@ def endgames(rules: RuleSet, players: dict[str, Player], count: int, seed: int) 
 def texts(figures: dict[str, Any]) -> dict[str, str]:
     """The tables by their marks."""
     lines = [
-        "| values | by | mean value | mean result (95 %) | positions | games |",
+        "| values | by | mean value | mean result (95 %) | positions | pairs of games |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for name, found in figures["values"].items():
         lines += [
             f"| {row['from']:+.1f} to {row['to']:+.1f} | {name} | {row['value']:+.2f} | "
-            f"{row['result']:+.2f} ({row['low']:+.2f} to {row['high']:+.2f}) | {row['positions']:,} | {row['games']} |"
+            f"{row['result']:+.2f} ({row['low']:+.2f} to {row['high']:+.2f}) | {row['positions']:,} | {row['pairs']} |"
             for row in found["rows"]
         ]
     lines += [
@@ -164,7 +168,7 @@ def main() -> None:
     players = {"random moves": RandomPlayer(arguments.seed), "network alone": alone, names[1]: search}
     figures = {
         "network": arguments.network, "games": len(games), "endgames": arguments.endgames, "seed": arguments.seed,
-        "values": {name: calibration(numbers, results, given) for name, given in zip(names, values, strict=True)},
+        "values": {name: calibration(numbers // 2, results, given) for name, given in zip(names, values, strict=True)},
         "mistakes": endgames(rules, players, arguments.endgames, arguments.seed),
     }  # fmt: skip
     for mark, text in texts(figures).items():

@@ -71,6 +71,8 @@ class ArenaConfig:
             tablebase=(0, MOST_PIECES),
             random_plies=(0, MOST_RANDOM_PLIES),
         )
+        if self.tablebase == 1:
+            raise ValueError(f"arena.tablebase=1: choose 0 (none) or 2 to {MOST_PIECES} pieces.")
         for key in ("games", "final_games"):
             if getattr(self, key) % 2:
                 raise ValueError(f"arena.{key}={getattr(self, key)}: games are played in pairs; choose an even number.")

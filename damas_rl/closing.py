@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from rich import box
+from rich.markup import escape
 from rich.table import Table
 
 from damas_env.game import Game
@@ -64,7 +65,7 @@ def ladder_table(entry: Mapping[str, Any]) -> Table:
         table.add_column(heading, justify="left" if heading == "opponent" else "right", no_wrap=True)
     for opponent, rung in entry["rungs"].items():
         table.add_row(
-            opponent,
+            escape(opponent),
             f"{rung['wins']}-{rung['draws']}-{rung['losses']}",
             f"{rung['score']:.1%}",
             f"{rung['elo']:+.0f} ({rung['low']:+.0f} to {rung['high']:+.0f})",

@@ -119,6 +119,8 @@ class RunConfig:
         check_ranges("", self, seed=(0, (1 << 63) - 1), minutes=(0.0, 1e6), iterations=(0, 1 << 40), threads=(0, 1024))
         if self.trainer.endgame_share and not self.selfplay.tablebase:
             raise ConfigError("trainer.endgame_share needs an endgame table: give selfplay.tablebase=4 too.")
+        if self.search.forced_playouts and self.search.root != "puct":
+            raise ConfigError("search.forced_playouts needs PUCT at the root: give search=puct too.")
         if not self.minutes and not self.iterations:
             raise ConfigError("minutes and iterations are both 0, so the run would never end; give one of them.")
         if not self.name or any(letter in self.name for letter in "/\\\0\n"):

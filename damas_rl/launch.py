@@ -23,6 +23,7 @@ from damas_rl.learner import choose_learning_device
 from damas_rl.metrics import read_metrics
 from damas_rl.networks import SHIPPED, build_network, check_network
 from damas_rl.openings import load_openings
+from damas_rl.players import anchored_spec
 from damas_rl.progress import Progress, Status
 from damas_rl.rundir import RunDirectory, RunError, default_path
 from damas_rl.signals import StopSignal
@@ -257,7 +258,10 @@ def _anchored(config: RunConfig) -> RunConfig:
         if path := getattr(part, key):
             part = dataclasses.replace(part, **{key: str(Path(path).absolute())})
             config = dataclasses.replace(config, **{section: part})
-    return config
+    if config.init_from and Path(config.init_from).exists():
+        config = dataclasses.replace(config, init_from=str(Path(config.init_from).absolute()))
+    ladder = tuple(map(anchored_spec, config.arena.ladder))
+    return dataclasses.replace(config, arena=dataclasses.replace(config.arena, ladder=ladder))
 
 
 def _resume(

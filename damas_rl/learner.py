@@ -203,8 +203,9 @@ class Learner:
         Returns:
             means over these steps: ``loss``, ``policy_loss``, ``value_loss``, ``moves_left_loss``,
             ``policy_entropy`` (of the network), ``target_entropy`` (no policy loss can be lower),
-            ``policy_accuracy`` (likeliest move = the target's), ``value_accuracy`` (likeliest result = the game's),
-            ``moves_left_error`` (plies), ``value_loss/<phase>`` for the phases that occurred, ``gradient_norm``,
+            ``policy_accuracy`` (likeliest move = the target's; over positions that have one, if there are any),
+            ``value_accuracy`` (likeliest result = the game's), ``moves_left_error`` (plies),
+            ``value_loss/<phase>`` for the phases that occurred, ``gradient_norm``,
             ``learning_rate`` (the last one), ``samples_per_second``. Empty if ``steps`` is 0.
 
         Raises:
@@ -339,21 +340,22 @@ class Learner:
     def _figures(
         self, batch: Mapping[str, Tensor], log_policy: Tensor, log_outcome: Tensor, value: Tensor
     ) -> dict[str, Tensor]:
-        """What else is worth watching; sums and counts of the phases of a game."""
+        """What else is worth watching; ``sum/`` and ``count/`` of what only some of the positions have."""
         target = batch["policy"]
         with_target = target.sum(dim=1) > 0
         hit = (log_policy.argmax(dim=1) == target.argmax(dim=1)) & with_target
         figures = {
             "policy_entropy": -(log_policy.exp() * log_policy).sum(dim=1).mean(),
             "target_entropy": -torch.xlogy(target, target).sum(dim=1).mean(),
-            "policy_accuracy": hit.sum() / with_target.sum().clamp(min=1),
+            "sum/policy_accuracy": hit.sum(),
+            "count/policy_accuracy": with_target.sum(),
             "value_accuracy": (log_outcome.argmax(dim=1) == 1 - batch["z"]).float().mean(),
         }
         pieces, squares = batch["pieces"], self.net.num_squares
         later = (2 * pieces <= squares).long() + (4 * pieces <= squares).long()
         for index, phase in enumerate(PHASES):
-            figures[f"phase_sum/{phase}"] = value.masked_fill(later != index, 0.0).sum()
-            figures[f"phase_count/{phase}"] = (later == index).sum()
+            figures[f"sum/value_loss/{phase}"] = value.masked_fill(later != index, 0.0).sum()
+            figures[f"count/value_loss/{phase}"] = (later == index).sum()
         return figures
 
     @property
@@ -412,9 +414,12 @@ class Learner:
         raise TrainingError(f"Learning stopped at step {step}: the length of the gradient overflows.")
 
     def _means(self, sums: dict[str, float], steps: int) -> dict[str, float]:
-        phases = {phase: (sums.pop(f"phase_sum/{phase}"), sums.pop(f"phase_count/{phase}")) for phase in PHASES}
-        means = {name: total / steps for name, total in sums.items()}
-        return means | {f"value_loss/{phase}": total / count for phase, (total, count) in phases.items() if count}
+        means = {name: total / steps for name, total in sums.items() if not name.startswith(("sum/", "count/"))}
+        for name, count in sums.items():
+            if name.startswith("count/") and count:
+                name = name.removeprefix("count/")
+                means[name] = sums[f"sum/{name}"] / count
+        return means
 
     def _draw(self, buffer: ReplayBuffer, rng: np.random.Generator) -> dict[str, Tensor]:
         batch: TrainingBatch = buffer.batch(buffer.sample(rng, self.config.batch_size))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from rich.console import Group, RenderableType
 from rich.live import Live
+from rich.markup import escape
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -109,7 +110,7 @@ class Progress:
         """Tells that the status has changed; ``force`` prints a plain line at once."""
         if self._live is None and (force or time.monotonic() - self._last_line >= _PLAIN_SECONDS):
             self._last_line = time.monotonic()
-            self.console.print(plain_line(self.status), highlight=False, soft_wrap=True)
+            self.console.print(plain_line(self.status), highlight=False, soft_wrap=True, markup=False)
 
     def say(self, text: str) -> None:
         """Prints a sentence that stays on the screen."""
@@ -177,7 +178,7 @@ def panel(status: Status) -> Panel:
     parts: list[RenderableType] = [budget, Text(), numbers]
     if status.ladder:
         parts += [Text(), ladder_bars(status.ladder)]
-    title = f"damas-rl  {status.name}"
+    title = escape(f"damas-rl  {status.name}")
     return Panel(Group(*parts), title=title, title_align="left", subtitle="Ctrl-C saves and stops", expand=False)
 
 

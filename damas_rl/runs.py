@@ -120,7 +120,8 @@ class Run:
         state: what has become of it.
         config: the resolved configuration; empty if it cannot be read.
         meta: notes on the parts of the run (see :func:`damas_rl.machine.describe_machine`); empty if unreadable.
-        iterations: the events of metrics.jsonl that tell of iterations, as they stand there (see :func:`number`).
+        pretraining: the events of metrics.jsonl that tell of pre-training, as they stand there (see :func:`number`).
+        iterations: those that tell of iterations.
         measurements: oldest first.
         remarks: sentences on what is missing or damaged.
     """
@@ -129,6 +130,7 @@ class Run:
     state: State
     config: Mapping[str, Any]
     meta: Mapping[str, Any]
+    pretraining: tuple[Mapping[str, Any], ...]
     iterations: tuple[Mapping[str, Any], ...]
     measurements: tuple[Measurement, ...]
     remarks: tuple[str, ...]
@@ -300,6 +302,7 @@ def read_run(path: str | Path) -> Run:
         state=_state(path, config, measurements[-1] if closed else None),
         config=config,
         meta=meta,
+        pretraining=tuple(event for event in events if event["kind"] == "pretrain"),
         iterations=iterations,
         measurements=measurements,
         remarks=tuple(remarks),

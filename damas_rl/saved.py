@@ -118,7 +118,7 @@ def check_standing(positions: Positions) -> None:
     last = np.clip(length - 1, 0, positions.history.shape[1] - 1)
     wrong |= positions.history[np.arange(len(positions)), last] != anew.history[:, 0]
     wrong |= ((positions.counters < 0) | (positions.counters > rules.counter_limits)).any(axis=1)
-    wrong |= (positions.repetitions < 0) | (positions.repetitions > max(5, rules.repetition))
+    wrong |= (positions.repetitions < 0) | (positions.repetitions > (length - 1) // 2)  # one in two plies at most
     if wrong.any():
         raise SavedError(f"The game {int(np.flatnonzero(wrong)[0])} in progress does not fit its board.")
 

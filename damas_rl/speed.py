@@ -1,4 +1,4 @@
-"""How fast a network is by itself: the floor that self-play is compared with."""
+"""How fast a network is by itself: the ceiling that self-play is compared with."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -8,6 +8,7 @@ clock.
 import math
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import asdict, fields, replace
 from typing import Any
 
@@ -172,7 +173,8 @@ class Trainer:
         self._phase("preparing kernels (compiled once per machine)")
         quick: dict[str, Any] = dict.fromkeys(("games", "groups", "threads"), 1)
         quick |= {"simulations": 2, "fast_simulations": 2, "random_plies": 0}
-        SelfPlay(self.rules, replace(self.config.selfplay, **quick), self.config.search, 0).run(self.evaluator, 1)
+        with closing(SelfPlay(self.rules, replace(self.config.selfplay, **quick), self.config.search, 0)) as selfplay:
+            selfplay.run(self.evaluator, 1)
         buffer = ReplayBuffer(self.rules, replace(self.config.replay, capacity=1, window=1))
         buffer.add(empty_records(1))
         buffer.batch(np.zeros(1, np.int64))
@@ -198,6 +200,7 @@ class Trainer:
     def _pretrain(self) -> None:
         """Learns from a file of records until it has been drawn from as often as configured."""
         config, counts = self.config, self.counts
+        started = time.perf_counter()
         records = pretrain.load(config.pretrain, self.rules)
         if records is None:
             counts.pretraining = False
@@ -218,7 +221,10 @@ class Trainer:
                 self._save()
         counts.pretraining = counts.pretrained < steps
         if losses:
-            self.metrics.write("pretrain", counts.iteration, {**losses, "steps": counts.pretrained})
+            rate, seconds = losses.pop("samples_per_second"), time.perf_counter() - started
+            spent = {"pretraining": seconds, "samples_per_second": rate}
+            figures = {"steps": counts.pretrained, "pretrain": losses, "time": spent}
+            self.metrics.write("pretrain", counts.iteration, figures)
         self._save()
 
     def _iterate(self) -> None:

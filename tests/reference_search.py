@@ -180,7 +180,7 @@ class ReferenceSearch:
         logits, values, _ = self.evaluator.evaluate(node.game.boards, features(node.game))
         node.net_value, node.waiting = float(values[0]), False
         actions = node.game.actions[0, : node.game.counts[0]].tolist()
-        weights = np.exp(logits[0, actions].astype(float) - logits[0, actions].max())
+        weights = np.exp((logits[0, actions].astype(float) - logits[0, actions].max()) / self.config.prior_temperature)
         priors = (weights / weights.sum()).astype(np.float32).tolist()
         node.edges = [Edge(a, float(logits[0, a]), p) for a, p in zip(actions, priors, strict=True)]
         self.back_up(node, node.net_value)

@@ -432,7 +432,7 @@ def test_a_man_that_is_about_to_be_crowned_is_worth_more() -> None:
     assert high - middle > middle - low > 0
 
 
-def test_values_belong_to_the_side_to_move() -> None:
+def test_scores_as_values_between_minus_one_and_one() -> None:
     scores = np.array([0, 100, -100, 9999, -9999, WON - 3, 3 - WON])
     result = AlphaBetaResult(*np.zeros((1, len(scores))), scores, *np.zeros((3, len(scores))))
     assert result.values() == pytest.approx([0, 0.2449, -0.2449, 0.99, -0.99, 1, -1], abs=1e-4)

@@ -132,6 +132,8 @@ def test_every_key_is_described():
         (["minutes=[1]"], ["minutes"]),
         (["device=gpu"], ["device", "cuda"]),
         (["name=a/b"], ["name"]),
+        (["arena.tablebase=1"], ["arena.tablebase=1"]),
+        (["search.forced_playouts=2"], ["search.forced_playouts", "search=puct"]),
         (["network.width={a:1}"], ["network.width"]),
         (["network=3"], ["network="]),
         (["trainer=3"], ["trainer"]),

@@ -203,8 +203,22 @@ def test_selfplay_ends_where_the_result_is_certain(small: Tablebase) -> None:
         verdict = small.judge(replayed.positions)
         winner = {WIN: replayed.positions.colors[0], LOSS: 1 - replayed.positions.colors[0], DRAW: -1}
         assert game.winner == winner[int(verdict.proof[0])]
+
     # Plies left are counted to the end that best play would reach.
-    assert (batch.records.plies_left[batch.records.z != 0] > 0).all()
+    start = compared = 0
+    for game in batch.games:
+        replayed, left = Game(CBD, game.fen), []
+        for ply, action in enumerate(game.actions):
+            if ply >= game.opening and len(replayed.legal_moves()) > 1:
+                left.append(len(game.actions) - ply)
+            replayed.push(action)
+        verdict = small.judge(replayed.positions)
+        if not game.termination and verdict.proof[0] != DRAW:
+            left = [plies + int(verdict.distance[0]) for plies in left]
+            compared += int(verdict.distance[0]) > 0
+        assert batch.records.plies_left[start : start + len(left)].tolist() == left
+        start += len(left)
+    assert start == len(batch.records.z) and compared > 0
 
 
 def test_endgame_records_are_exact(table: Tablebase) -> None:
@@ -213,6 +227,8 @@ def test_endgame_records_are_exact(table: Tablebase) -> None:
     verdicts = table.judge(positions)
     assert (records.z == np.select([verdicts.proof == WIN, verdicts.proof == LOSS], [1, -1], 0)).all()
     assert len(set(records.z.tolist())) == 3 and (records.q == records.z).all()
+    shortest = min(law.plies for law in CBD.draw_laws)
+    assert (records.plies_left == np.where(records.z == 0, shortest, verdicts.distance)).all()
     best = table.best_moves(positions)
     for row in range(500):
         moves = positions.actions[row][best[row]]
@@ -235,6 +251,7 @@ def test_samples_of_small_sides() -> None:
 
 def test_mistakes(table: Tablebase) -> None:
     positions = sample_endgames(table, 300, np.random.default_rng(9), critical=True)
+    assert (table.keeping_moves(positions).sum(axis=1) < positions.counts).all()
     assert mistakes(make_player("alphabeta:depth=1,tables=4", CBD, 0), table, positions) == 0.0
     expected = 1 - (table.keeping_moves(positions).sum(axis=1) / positions.counts).mean()
     assert mistakes(RandomPlayer(0), table, positions) == pytest.approx(expected, abs=0.08)

@@ -19,7 +19,9 @@ from damas_env.notation import legal_moves
 from damas_env.position import Positions
 from damas_env.rules import get_rules
 from damas_rl.cli import main
-from damas_rl.players import MctsPlayer, make_player
+from damas_rl.networks.evaluator import NetworkError
+from damas_rl.players import Choice, MctsPlayer, RandomPlayer, make_player
+from damas_rl.protocols import hub_server
 from damas_rl.protocols.hub import HubError, find_move, format_line, format_move, format_position, parse_line
 from damas_rl.protocols.hub import parse_position as read
 from damas_rl.protocols.hub_server import HubServer
@@ -280,6 +282,33 @@ def test_a_player_that_cannot_be_made_is_an_error_at_init(spec: str) -> None:
 def test_level_of_an_earlier_position_is_forgotten(engine: Engine) -> None:
     engine.send(f"pos pos={START}", "level depth=7", f"pos pos={START}", "go think")
     assert int(parse_line(engine.until("info"))[1]["nodes"]) < 200
+
+
+class Failing(RandomPlayer):
+    """A player that fails in every search, or in every one but the first."""
+
+    def __init__(self, error: Exception, good: int) -> None:
+        super().__init__(0)
+        self.error, self.good = error, good
+
+    def choose(self, positions: Positions) -> Choice:
+        self.good -= 1
+        if self.good < 0:
+            raise self.error
+        return super().choose(positions)
+
+
+@pytest.mark.parametrize("error", [NetworkError("no numbers"), RuntimeError("no memory left")])
+def test_a_search_that_fails_is_an_error_and_the_next_one_is_begun(monkeypatch, error: Exception) -> None:
+    for good, answer in (1, "ready"), (0, "error"):
+        monkeypatch.setattr(hub_server, "make_player", lambda *_, good=good: Failing(error, good))
+        engine = Engine()
+        engine.send("init")
+        assert engine.read().startswith(answer)
+        for _ in range(2):
+            engine.send(f"pos pos={START}", "go think")
+            assert str(error) in engine.until("error")
+        engine.end()
 
 
 class Slow:

@@ -15,7 +15,8 @@ from damas_env.position import THREADS, Positions
 from damas_env.rules import get_rules
 from damas_rl.checkpoint import network_content, write_checkpoint
 from damas_rl.networks import NetworkConfig, build_network
-from damas_rl.players import MctsPlayer, Player, PlayerError, PolicyPlayer, make_player
+from damas_rl.players import MctsPlayer, Player, PlayerError, PolicyPlayer, anchored_spec, make_player
+from damas_rl.search.mcts import SearchConfig, new_search
 
 CBD = get_rules("cbd")
 
@@ -77,6 +78,21 @@ def test_choices_of_networks_are_legal(network: Path) -> None:
         assert player.name == spec
         for positions in (some_positions(3), some_positions(20), some_positions(1)):
             check(player, positions)
+
+
+def test_constants_of_a_spec_reach_the_search(network: Path) -> None:
+    positions = Positions.initial(CBD, 1)
+    for keys, config in {
+        "kind=gumbel,considered=4,c_visit=9,c_scale=0.5": SearchConfig("gumbel", considered=4, c_visit=9, c_scale=0.5),
+        "c_puct=5,fpu_reduction=0": SearchConfig(c_puct=5.0, fpu_reduction=0.0),
+        "prior_temperature=4": SearchConfig(prior_temperature=4.0),
+    }.items():
+        plain, player = (make_player(f"mcts:net={network},sims=60{more}", CBD, 0) for more in ("", f",{keys}"))
+        search = new_search(CBD, player._evaluator, config, 1, 60)
+        found = player.look(positions)[1].visits
+        assert (found == search.run(positions, 60).visits).all(), keys
+        assert (found != plain.look(positions)[1].visits).any(), keys
+        assert (player.for_search(None).look(positions)[1].visits == found).all(), keys
 
 
 def test_policy_plays_the_likeliest_legal_move(network: Path) -> None:
@@ -201,6 +217,20 @@ def test_equal_seeds_play_alike_and_different_seeds_differ() -> None:
         assert len(set(one.tolist())) > 1
 
 
+def test_specs_keep_their_files_from_other_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("net.pt", "own.eval", "engine"):
+        (tmp_path / name).touch()
+    for spec, kept in {
+        "mcts:net=net.pt,sims=5,c_puct=1": f"mcts:net={tmp_path}/net.pt,sims=5,c_puct=1",
+        "alphabeta:depth=2,eval=own.eval": f"alphabeta:depth=2,eval={tmp_path}/own.eval",
+        "hub:engine,ms=5": f"hub:{tmp_path}/engine,ms=5",
+    }.items():
+        assert anchored_spec(spec) == kept == anchored_spec(kept)
+    for spec in ("random", "mcts:net=small,sims=5", "alphabeta:ms=5,eval=cbd,tables=4", "hub:/bin/no,ms=5"):
+        assert anchored_spec(spec) == spec
+
+
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
@@ -226,6 +256,13 @@ def test_equal_seeds_play_alike_and_different_seeds_differ() -> None:
         ("mcts:net=x,ms=0.5", "whole number"),
         ("mcts:net=x,time=5", "mcts takes net, sims, ms, tables, transfer"),
         ("mcts:ms=100", "needs a network"),
+        ("mcts:net=x,c_puct=-1", "c_puct=-1.0: choose a value from 0.0 to 100.0"),
+        ("mcts:net=x,c_puct=much", "c_puct must be a number, not 'much'"),
+        ("mcts:net=x,c_puct=nan", "c_puct must be a finite number"),
+        ("mcts:net=x,c_puct=1_0", "c_puct must be a number, not '1_0'"),
+        ("mcts:net=x,considered=2.5", "considered must be a whole number, not 2.5"),
+        ("mcts:net=x,kind=uct", "kind='uct': choose from puct, gumbel"),
+        ("mcts:net=x,noise_fraction=0.5", "unknown key 'noise_fraction'"),
         ("policy:net=x,ms=100", "unknown key 'ms'"),
         ("policy:net=/no/such/file", "/no/such/file"),
         ("policy:net=x,transfer=false", "transfer=false must be true, or be left out"),

@@ -16,6 +16,8 @@ from damas_rl.learner import Learner, LearnerConfig
 from damas_rl.metrics import read_metrics
 from damas_rl.networks import NetworkConfig, build_network
 from damas_rl.pretrain import PretrainConfig, parts, steps_of
+from damas_rl.reports.run_page import time_spent
+from damas_rl.runs import read_run
 from damas_rl.strict import build
 from test_checkpoint import same
 from test_database import database
@@ -69,7 +71,11 @@ def test_a_run_stopped_while_pre_training_equals_an_undisturbed_one(records: Pat
     assert launch.main(words(records, tmp_path / "whole", "iterations=1")) == 0
     events = [event for event in read_metrics(tmp_path / "whole" / "metrics.jsonl") if event["kind"] == "pretrain"]
     steps = steps_of(PretrainConfig("x", 2.0), load_records(records, CBD), 32)
-    assert [event["steps"] for event in events] == [steps] and steps > 20 and 0 < events[0]["policy_accuracy"] <= 1
+    assert [event["steps"] for event in events] == [steps] and steps > 20
+    assert 0 < events[0]["pretrain"]["policy_accuracy"] <= 1
+    assert events[0]["time"].keys() == {"pretraining", "samples_per_second"}
+    run = read_run(tmp_path / "whole")
+    assert time_spent(run)["pre-training"] == pytest.approx(events[0]["time"]["pretraining"]) > 0
 
     def stopped(*arguments):
         for count, figures in enumerate(parts(*arguments), 1):

@@ -1,5 +1,7 @@
 """Reanalysis: which records are searched anew, what of them changes, and that threads change nothing."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from damas_env.observation import features
@@ -69,6 +71,13 @@ def test_counters_and_repetitions_survive() -> None:
     again = restored(CBD, positions.boards, features(positions))
     assert (again.counters == positions.counters).all() and (again.repetitions == positions.repetitions).all()
     assert (features(again) == features(positions)).all() and again.repetitions.any()
+
+
+def test_plies_of_capped_games_survive() -> None:
+    rules = replace(CBD, name="capped", ply_cap=100)
+    positions = random_positions(rules, 60)
+    again = restored(rules, positions.boards, features(positions))
+    assert (again.plies == positions.plies).all() and (positions.plies > 0).any()
 
 
 def test_nothing_to_search() -> None:

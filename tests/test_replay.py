@@ -114,6 +114,17 @@ def test_reuse_counts_rows_drawn_for_each_new_row():
     assert buffer.steps_due(4.0, 64) == 1
 
 
+def test_rows_for_reanalysis_are_different_ones_of_the_window():
+    buffer = ReplayBuffer(CBD, ReplayConfig(capacity=500, window=100, slope=0.0))
+    for first in range(0, 700, 100):
+        buffer.add(numbered(100, first))
+    rows = buffer.draw(np.random.default_rng(0), 60)
+    drawn = buffer.batch(rows).plies_left
+    assert len(set(drawn.tolist())) == 60 and drawn.min() >= 600 and drawn.max() < 700
+    assert sorted(buffer.batch(buffer.draw(np.random.default_rng(0), 1000)).plies_left) == list(range(600, 700))
+    assert buffer.sampled == 0
+
+
 def test_equal_seeds_draw_equal_rows():
     buffer = ReplayBuffer(CBD, ReplayConfig(capacity=1000, window=500))
     buffer.add(numbered(400))

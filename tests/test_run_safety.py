@@ -60,11 +60,12 @@ def test_a_missing_network_of_the_ladder_stops_the_run_before_training(tmp_path,
     assert "nowhere" in err and "No checkpoint had been written yet" in err and err.count("\n") == 1
 
 
-def test_latest_is_a_run(finished):
+def test_latest_is_a_run(finished, capsys):
     latest = finished.parent / "latest"
     assert latest.resolve() == finished.resolve()
     assert load_network(latest)[1].name == "cbd"
-    assert launch.main([f"resume={latest}", "iterations=2"]) == 2  # the budget is used up, so it was found
+    assert launch.main([f"resume={latest}", "iterations=2"]) == 2
+    assert "has used its budget" in capsys.readouterr().err  # so it was found
 
 
 def test_help_with_resume_shows_the_keys_of_that_run(finished, capsys):

@@ -9,14 +9,17 @@ import torch
 from rich.console import Console
 
 from damas_env.board import GEOMETRY
+from damas_env.game import Game
 from damas_env.position import Positions
 from damas_env.rules import get_rules
 from damas_rl import compose, launch, saved
 from damas_rl.checkpoint import load_newest, numbered, write_checkpoint
 from damas_rl.progress import Progress, Status
 from damas_rl.rundir import RunDirectory, RunError
+from damas_rl.saved import SavedError, check_standing
 from damas_rl.trainer import Trainer
 from learning_cases import random_records
+from search_cases import SHUFFLE
 from test_checkpoint import same
 
 MISSING, IN_PLACE = object(), object()
@@ -269,3 +272,17 @@ def test_records_beyond_one_chunk_are_looked_at():
     many.actions[-1, 0] = 0
     with pytest.raises(saved.SavedError, match="not legal"):
         saved.check_records(many, rules)
+
+
+def test_long_shuffles_stand_where_no_repetition_ends_a_game():
+    rules = get_rules("damas-brasileiro")
+    assert rules.repetition == 0
+    game = Game(rules, SHUFFLE)
+    for move in 7 * ("31-26", "2-9", "26-31", "9-2"):
+        game.push(move)
+    positions = game.positions
+    assert positions.repetitions[0] == 7
+    check_standing(positions)
+    positions.repetitions[0] = positions.history_len[0]
+    with pytest.raises(SavedError, match="does not fit its board"):
+        check_standing(positions)

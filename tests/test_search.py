@@ -5,6 +5,7 @@ must agree in everything.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -87,6 +88,7 @@ CONFIGS = {
     "puct noisy, forced": SearchConfig(kind="puct", forced_playouts=2.0),
     "puct noisy, forced, 3 leaves": SearchConfig(kind="puct", forced_playouts=3.0, leaves_per_tree=3),
     "puct 8 leaves": SearchConfig(kind="puct", leaves_per_tree=8),
+    "puct tempered": SearchConfig(kind="puct", prior_temperature=1.7),
     "gumbel": SearchConfig(kind="gumbel", considered=8),
     "gumbel noisy": SearchConfig(kind="gumbel", considered=4, c_visit=10.0, c_scale=0.5),
     "gumbel 5 leaves": SearchConfig(kind="gumbel", leaves_per_tree=5),
@@ -116,6 +118,17 @@ def test_trees_equal_the_reference(name: str) -> None:
     assert (used & (search.trees.nodes["repetitions"] == 2)).any()
     for proof in (endgames.WIN, endgames.LOSS):
         assert (used & (search.trees.nodes["num_edges"] > 0) & (search.trees.nodes["proven"] == proof))[:, 1:].any()
+
+
+def test_the_network_sees_the_plies_of_capped_games() -> None:
+    rules = replace(RULES, name="capped", ply_cap=60)
+    start = Positions.initial(rules, 1)
+    config = SearchConfig()
+    for _ in range(9):
+        start.step(start.actions[:, 0])
+    search = Search(rules, HashEvaluator(), config, 1, 100)
+    result = search.run(start, 100)
+    assert compare(search, result, 0, ReferenceSearch(config, HashEvaluator(), start, 100)) > 60
 
 
 def test_a_difference_is_seen() -> None:
@@ -312,7 +325,17 @@ def test_forced_playouts_spread_visits_that_the_policy_leaves_out() -> None:
     # Without noise, which is how players and fast searches run, nothing is forced.
     _, quiet = search_all(positions, SearchConfig(forced_playouts=k), 200)
     assert (quiet.visits == search_all(positions, SearchConfig(), 200)[1].visits).all()
-    assert (search.trees.roots["forced"][:8] == k).all()
+    assert (search.trees.roots["owed"][:8] == k).all()
+
+
+def test_dirichlet_noise_has_its_concentration_whatever_the_number_of_moves() -> None:
+    """A share of Dir(c / n, ..., c / n) has mean 1 / n and variance (1 / n)(1 - 1 / n) / (c + 1)."""
+    positions = Positions.initial(RULES, 4000)
+    config = SearchConfig(noise_fraction=1.0, noise_concentration=10.0)
+    noise = search_all(positions, config, 1, seed=4)[1].priors[:, : positions.counts[0]].astype(float)
+    mean = 1 / positions.counts[0]
+    assert noise.mean(axis=0) == pytest.approx(mean, rel=0.05)
+    assert noise.var(axis=0) == pytest.approx(mean * (1 - mean) / 11, rel=0.15)
 
 
 def test_noise_differs_between_games_and_moves() -> None:
@@ -542,6 +565,19 @@ def test_a_settled_choice_ends_a_search_with_limited_time() -> None:
     share = float(leads.min()) / 100
     assert search._settled(2, share - 0.005) and not search._settled(2, share + 0.005)
     assert search._settled(2, 0.0)
+
+
+def test_a_refuted_leader_settles_nothing() -> None:
+    positions = random_games()[0][8].take(np.flatnonzero(random_games()[0][8].counts > 2)[:1])
+    search, result = search_all(positions, SearchConfig(), 100)
+    order = np.argsort(result.visits[0])
+    lead, rest = (int(result.visits[0, order[-k]] - result.visits[0, order[-k - 1]]) for k in (1, 2))
+    left = min(lead, 100) / 100 - 0.005
+    assert search._settled(1, left)
+    edges = search.trees.edges[0]
+    edges["proven"][int(search.trees.nodes["first_edge"][0, 0]) + order[-1]] = endgames.WIN
+    assert search._settled(1, left) == (rest > left * 100)
+    assert not search._settled(1, rest / 100 + 0.005)
 
 
 def test_principal_variation_is_a_legal_line() -> None:

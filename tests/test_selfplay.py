@@ -434,3 +434,58 @@ def test_surprises_weigh_more(kind: str, monkeypatch: pytest.MonkeyPatch) -> Non
             assert weights[part] == pytest.approx(expected, abs=2e-3)
         start += recorded
     assert start == len(weights)
+
+
+def test_surprise_is_measured_from_the_network() -> None:
+    positions = Positions.initial(RULES, 5)
+    for _ in range(6):
+        positions.step(positions.actions[:, 0])
+    result = Search(RULES, HashEvaluator(), KINDS["puct"], 5, 60).run(positions, 60)
+    found = group_module._divergence(result)
+    for row in range(5):
+        count = int(result.counts[row])
+        logits, policy = (np.asarray(rows[row, :count], float) for rows in (result.logits, result.policy))
+        prior = np.exp(logits) / np.exp(logits).sum()
+        chosen = policy > 0
+        wanted = (policy[chosen] * np.log(policy[chosen] / prior[chosen])).sum()
+        uniform = (policy[chosen] * np.log(policy[chosen] * count)).sum()
+        assert found[row] == pytest.approx(wanted + 1e-3, abs=1e-4) and abs(wanted - uniform) > 0.01
+
+
+def test_the_share_of_surprise() -> None:
+    """Weights are 1 less the share, and the share by surprise; their mean in a game is 1."""
+    weights = play(replace(SMALL, surprise=0.2)).records.weight
+    assert 0.8 <= weights.min() < 0.85 and weights.mean() == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_games_that_are_played_on(share: float) -> None:
+    batch = play(replace(SMALL, resign=0.6, no_resign_share=share), plies=2500)
+    lost = [game for game in batch.games if game.resigner >= 0]
+    resigned = [game for game in lost if game.termination == Termination.RESIGNATION]
+    assert len(lost) > 3 and len(resigned) == (0 if share else len(lost))
+
+
+def test_only_full_searches_resign(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, found = Search.run, []
+
+    def watched(self: Search, positions: Positions, simulations: int, rng: Any = None) -> SearchResult:
+        result = run(self, positions, simulations, rng)
+        found.append((simulations, bool((result.value <= -0.6).any())))
+        return result
+
+    def resigned(self: group_module.Group, search: Search) -> int:
+        before, searches = self.resigner.copy(), len(found)
+        plies = step(self, search)
+        changed = (self.resigner >= 0) & (before < 0)
+        for simulations, hopeless in found[searches:]:
+            seen.append((simulations == SMALL.simulations, hopeless, bool(changed.any())))
+        return plies
+
+    step, seen = group_module.Group._step, []
+    monkeypatch.setattr(Search, "run", watched)
+    monkeypatch.setattr(group_module.Group, "_step", resigned)
+    play(replace(SMALL, resign=0.6, full_share=0.4, no_resign_share=1.0), plies=2500)
+    assert any(hopeless for full, hopeless, _ in seen if not full)
+    assert not any(changed for full, _, changed in seen if not full)
+    assert any(changed for full, _, changed in seen if full)

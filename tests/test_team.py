@@ -46,6 +46,7 @@ def follower_of(learner):
 def test_two_processes_learn_what_one_does_and_go_on_bit_for_bit(learners):
     records = random_records(CBD, 256)
     records.weight[:] = np.linspace(0.1, 4.0, 256, dtype=np.float32)  # the halves of a batch do not weigh the same
+    records.policy[::3] = 0.0  # nor have they equally many targets
     alone, pair, draws = learners(), learners(config=TOGETHER), rng()
     fresh = weights_of(alone)
     with torch.no_grad():
@@ -54,7 +55,7 @@ def test_two_processes_learn_what_one_does_and_go_on_bit_for_bit(learners):
     expected, found = alone.train(buffer_of(records), rng(), 6), pair.train(buffer_of(records), draws, 6)
     assert (weights_of(alone) - fresh).abs().max() > 1e-3
     torch.testing.assert_close(weights_of(pair), weights_of(alone), rtol=1e-3, atol=1e-4)
-    for name in expected.keys() - {"samples_per_second", "policy_accuracy"}:  # that is a mean over unequal halves
+    for name in expected.keys() - {"samples_per_second"}:
         assert found[name] == pytest.approx(expected[name], rel=1e-3), name
 
     follower, state, drawn = follower_of(pair), pair.state_dict(), copy.deepcopy(draws)

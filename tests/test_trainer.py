@@ -23,10 +23,12 @@ from damas_env.notation import read_pdn
 from damas_env.rules import get_rules
 from damas_rl import checkpoint, files, launch, trainer
 from damas_rl.checkpoint import load_network, load_newest, numbered
-from damas_rl.closing import best_network
+from damas_rl.closing import best_network, ladder_table
 from damas_rl.metrics import MetricsLog, read_metrics
 from damas_rl.networks import Evaluator
 from damas_rl.progress import Progress, Rung, Status, duration, plain_line, sparkline
+from damas_rl.reanalysis import Reanalysis
+from damas_rl.replay import ReplayBuffer
 from damas_rl.rundir import RunDirectory, RunError, default_path
 from test_checkpoint import same
 
@@ -390,6 +392,20 @@ def test_progress_on_and_off_a_terminal():
     assert "policy 1.250" in plain_line(status) and "random 99.0%" in plain_line(status)
 
 
+@pytest.mark.parametrize("name", ["mcts:net=[old]/a.pt,sims=2", "mcts:net=[/old].pt,sims=2"])
+def test_brackets_in_names_are_shown(name):
+    status = Status(name=name, phase="self-play", fraction=0.5)
+    status.ladder = [Rung(name, 0.5, [0.5])]
+    rung = {"wins": 1, "draws": 0, "losses": 1, "score": 0.5, "elo": 0.0, "low": -9.0, "high": 9.0, "distinct": 1.0}
+    for terminal in (True, False):
+        console = Console(file=StringIO(), force_terminal=terminal, width=150)
+        with Progress(status, console) as progress:
+            progress.refresh()
+        console.print(ladder_table({"iteration": 1, "games": 2, "rungs": {name: rung}}))
+        shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", console.file.getvalue())
+        assert shown.count(name) == 3 - (not terminal)
+
+
 @pytest.mark.parametrize("budget", [["iterations=1"], ["iterations=0", "minutes=0.001"]])
 def test_what_is_told_once_the_budget_is_used_up(tmp_path, monkeypatch, budget):
     told = []
@@ -429,6 +445,36 @@ def test_learning_starts_with_so_many_records(tmp_path):
     assert train("experiment=tiny", "iterations=3", "trainer.learning_starts=700", f"run_dir={run}") == 0
     seen = [(event["replay"]["added"] >= 700, event["learner"]["steps"] > 0) for event in iterations(run)]
     assert set(seen) == {(False, False), (True, True)}
+
+
+def test_records_are_learned_from_as_often_as_configured(tmp_path):
+    run = tmp_path / "run"
+    assert train("experiment=tiny", "iterations=2", "trainer.replay_ratio=3", f"run_dir={run}") == 0
+    last = iterations(run)[-1]
+    assert last["replay"]["ratio"] == pytest.approx(3, abs=32 / last["replay"]["added"])
+
+
+def test_what_goes_into_the_replay_buffer_and_when(tmp_path, monkeypatch):
+    """Old records are searched anew before those of the newest games come, and solved endgames come with these."""
+    seen, add, search_anew = [], ReplayBuffer.add, Reanalysis.run
+
+    def added(self, records):
+        seen.append(("add", len(records.z)))
+        add(self, records)
+
+    def revised(self, replay, evaluator, count, seed):
+        seen.append(("reanalysis", count))
+        return search_anew(self, replay, evaluator, count, seed)
+
+    monkeypatch.setattr(ReplayBuffer, "add", added)
+    monkeypatch.setattr(Reanalysis, "run", revised)
+    words = "experiment=tiny", "iterations=2", "trainer.endgame_share=0.25", "trainer.reanalyse_share=0.5"
+    assert train(*words, f"run_dir={tmp_path / 'run'}") == 0
+    steps = [step for step in seen if step != ("add", 1)]  # of the warm-up
+    assert [name for name, _ in steps] == ["reanalysis", "add", "add"] * 2
+    for anew, games, endgames in (steps[:3], steps[3:]):
+        assert games[1] > 400
+        assert (anew[1], endgames[1]) == (round(0.5 * games[1]), round(0.25 * games[1]))
 
 
 def test_small_formats():

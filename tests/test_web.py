@@ -10,8 +10,10 @@ import web_cases
 from damas_env.game import Game
 from damas_env.notation import read_pdn
 from damas_env.position import Positions
+from damas_rl.networks.evaluator import NetworkError
 from damas_rl.play.clocks import Clock, TimeControl
 from damas_rl.play.levels import LEVELS, make_level
+from damas_rl.play.web.rooms import Rooms
 from web_cases import AGAINST, BOTH, act, connect, create, headers, play, state, until
 
 place, quick_levels, server = web_cases.place, web_cases.quick_levels, web_cases.server
@@ -49,6 +51,21 @@ def test_a_machine_answers_and_takes_back(server):
     assert now["ply"] == 0
     key = create(server, seats={"W": "club", "B": "person"})
     until(server, key, lambda now: now["ply"] == 1)
+
+
+@pytest.mark.parametrize("error", [NetworkError("no numbers"), RuntimeError("no memory left")])
+def test_a_level_that_fails_pauses_and_can_go_on(server, monkeypatch, error):
+    async def fail(*_):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Rooms, "_choose", fail)
+        key = create(server, seats=AGAINST)
+        play(server, key, "22-18")
+        now = until(server, key, lambda now: now["paused"])
+        assert not now["thinking"] and now["ply"] == 1
+    act(server, key, "undo")
+    assert state(server, key)["ply"] == 0
 
 
 def test_every_level_moves(server):

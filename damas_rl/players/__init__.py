@@ -15,6 +15,8 @@ A player is named by a *spec*, ``kind`` or ``kind:key=value,key=value``:
 rules that it was trained for; with ``transfer=true`` it plays others on a board of its size too, as well as it can: it
 knows neither their moves nor what their draw counters mean.
 
+``mcts`` takes the constants of ``search.`` too, such as ``c_puct=1`` or ``kind=gumbel`` (docs/search.md).
+
 ``tables=4`` gives ``mcts`` and ``alphabeta`` the exact endgames of up to so many pieces. Those of up to four are built
 when they are first needed, which takes seconds; larger ones by ``damas tablebase build``.
 
@@ -29,7 +31,16 @@ Kinds of your own are found if ``DAMAS_PLUGINS`` names their modules (docs/exten
 
 from damas_rl.players.base import Choice, Player, PlayerError
 from damas_rl.players.kinds import MOST_SIMULATIONS, AlphaBetaPlayer, MctsPlayer, PolicyPlayer, RandomPlayer
-from damas_rl.players.specs import Make, make_player, network_of, read_spec, register_player, strong_spec, whole_option
+from damas_rl.players.specs import (
+    Make,
+    anchored_spec,
+    make_player,
+    network_of,
+    read_spec,
+    register_player,
+    strong_spec,
+    whole_option,
+)
 
 __all__ = [
     "MOST_SIMULATIONS",
@@ -41,6 +52,7 @@ __all__ = [
     "PlayerError",
     "PolicyPlayer",
     "RandomPlayer",
+    "anchored_spec",
     "make_player",
     "network_of",
     "read_spec",

@@ -1,5 +1,6 @@
 """The players of this package: random moves, alpha-beta, tree search with a network, a network's raw policy."""
 
+import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 
@@ -11,7 +12,7 @@ from damas_env.rules import RuleSet
 from damas_rl.players.base import Choice, Player
 from damas_rl.search.alphabeta import AlphaBeta, Limits
 from damas_rl.search.learned import HAND_MADE
-from damas_rl.search.mcts import Evaluate, Search, SearchConfig, SearchResult
+from damas_rl.search.mcts import Evaluate, Search, SearchConfig, SearchResult, new_search
 from damas_rl.tablebase import Tablebase
 
 _SIMULATIONS = 200
@@ -93,6 +94,7 @@ class MctsPlayer(Player):
         tablebase: exact endgames that the search asks.
         name: for tables and files.
         ms: milliseconds for each move, None = no limit.
+        config: how trees are searched; None = as usual.
     """
 
     def __init__(
@@ -103,8 +105,9 @@ class MctsPlayer(Player):
         tablebase: Tablebase | None = None,
         name: str = "mcts",
         ms: int | None = None,
+        config: SearchConfig | None = None,
     ) -> None:
-        self.name = name
+        self.name, self._config = name, config or SearchConfig()
         self._rules, self._evaluator, self._tablebase, self._ms = rules, evaluator, tablebase, ms
         possible = MOST_SIMULATIONS if ms is None else min(_MOST_IN_TIME, _MOST_IN_A_MS * ms)
         default = _SIMULATIONS if ms is None else possible
@@ -119,10 +122,7 @@ class MctsPlayer(Player):
             return _joined(self._in_time(positions))
         parts = np.array_split(np.arange(size), min(THREADS, size))
         if not self._searches or self._searches[0].games < len(parts[0]) or len(self._searches) < len(parts):
-            self._searches = [
-                Search(self._rules, self._evaluator, SearchConfig(), len(parts[0]), self._simulations, self._tablebase)
-                for _ in parts
-            ]
+            self._searches = [self._new_search(len(parts[0])) for _ in parts]
         if len(parts) == 1:
             choices = [self._run(self._searches[0], positions)[0]]
         else:
@@ -133,16 +133,14 @@ class MctsPlayer(Player):
 
     def look(self, positions: Positions) -> tuple[Choice, SearchResult]:
         """The choice in one game, and all that the search has found at its root."""
-        config = SearchConfig(leaves_per_tree=1 if self._ms is None else _LEAVES_IN_TIME)
-        search = Search(self._rules, self._evaluator, config, 1, self._simulations, self._tablebase)
-        return self._run(search, positions)
+        return self._run(self._new_search(1), positions)
 
     def for_search(self, limits: Limits | None) -> Player:
         """See :class:`Player`."""
         simulations, ms = (limits.nodes, limits.ms) if limits else (None, None)
         if simulations is ms is None:
             simulations, ms = self._simulations, self._ms
-        return MctsPlayer(self._rules, self._evaluator, simulations, self._tablebase, self.name, ms)
+        return MctsPlayer(self._rules, self._evaluator, simulations, self._tablebase, self.name, ms, self._config)
 
     def stop(self) -> None:
         """See :class:`Player`."""
@@ -151,8 +149,7 @@ class MctsPlayer(Player):
     def _in_time(self, positions: Positions) -> list[Choice]:
         """The choice in each game, searched by itself on one of the threads."""
         while len(self._searches) < min(THREADS, len(positions)):
-            config = SearchConfig(leaves_per_tree=_LEAVES_IN_TIME)
-            search = Search(self._rules, self._evaluator, config, 1, self._simulations, self._tablebase)
+            search = self._new_search(1)
             search.run(positions.take(np.zeros(1, int)), 1)  # kernels are compiled outside the time limit
             self._searches.append(search)
         idle: SimpleQueue[Search] = SimpleQueue()
@@ -168,6 +165,11 @@ class MctsPlayer(Player):
 
         with ThreadPoolExecutor(len(self._searches)) as pool:
             return list(pool.map(choose, range(len(positions))))
+
+    def _new_search(self, games: int) -> Search:
+        leaves = self._config.leaves_per_tree if self._ms is None else _LEAVES_IN_TIME
+        config = dataclasses.replace(self._config, leaves_per_tree=leaves)
+        return new_search(self._rules, self._evaluator, config, games, self._simulations, self._tablebase)
 
     def _run(self, search: Search, positions: Positions) -> tuple[Choice, SearchResult]:
         # A forced move is played whatever the search says.

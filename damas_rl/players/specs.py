@@ -1,9 +1,11 @@
 """Reads the specs of players (see :mod:`damas_rl.players`), and makes the players that they name."""
 
+import contextlib
 import difflib
 import re
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 
 from damas_env.rules import RuleSet, get_rules
 from damas_rl.evaluations import load_evaluation
@@ -12,9 +14,16 @@ from damas_rl.players.kinds import MOST_SIMULATIONS, AlphaBetaPlayer, MctsPlayer
 from damas_rl.plugins import HINT, check_name, known
 from damas_rl.search.alphabeta import Limits
 from damas_rl.search.learned import HAND_MADE
-from damas_rl.search.mcts import Evaluate
+from damas_rl.search.mcts import Evaluate, SearchConfig
+from damas_rl.strict import ConfigError, build
 from damas_rl.tablebase import Tablebase, open_tablebase
 from damas_rl.tablebase.index import MOST_PIECES
+
+_SEARCH_KEYS = ("kind", "c_puct", "fpu_reduction", "prior_temperature", "considered", "c_visit", "c_scale")
+"""What a spec may say of a tree search, as ``SearchConfig`` names it."""
+
+_PATHS = ("net", "eval", "path")
+"""Keys of specs that may name files."""
 
 _HUB_MS = 1000
 """For a move of another program, where its spec sets no limit."""
@@ -70,6 +79,17 @@ def network_of(spec: str) -> str | None:
     kind, _, rest = spec.strip().partition(":")
     keys, _ = _KINDS[kind]
     return _options(spec, kind, rest, keys).get("net") if "net" in keys else None
+
+
+def anchored_spec(spec: str) -> str:
+    """The spec with absolute paths of the files and folders that it names and that are there."""
+    kind, _, rest = spec.strip().partition(":")
+    keys, _ = _KINDS[kind]
+    for key, value in _options(spec, kind, f"path={rest}" if kind == "hub" else rest, keys).items():
+        if key in _PATHS and not Path(value).is_absolute() and Path(value).exists():
+            before = "hub:" if key == "path" else f"{key}="
+            spec = spec.replace(f"{before}{value}", f"{before}{Path(value).absolute()}")
+    return spec
 
 
 def _nearest(text: str, known: list[str]) -> str:
@@ -140,10 +160,30 @@ def _read_mcts(spec: str, options: dict[str, str]) -> Make:
     simulations = whole_option(spec, options, "sims", MOST_SIMULATIONS)
     ms = whole_option(spec, options, "ms", Limits.LARGEST["ms"])
     net, transfer = _net(spec, options)
-    tables = _tables(spec, options)
+    tables, config = _tables(spec, options), _search_config(spec, options)
     return lambda rules, seed: MctsPlayer(
-        rules, _evaluator(spec, net, transfer, rules, few=ms is not None), simulations, tables(rules), spec, ms
+        rules, _evaluator(spec, net, transfer, rules, few=ms is not None), simulations, tables(rules), spec, ms, config
     )
+
+
+def _search_config(spec: str, options: dict[str, str]) -> SearchConfig:
+    """How the trees of a spec are searched."""
+    given: dict[str, str | int | float] = {}
+    for key in _SEARCH_KEYS:
+        if (text := options.get(key)) is not None:
+            given[key] = text if key == "kind" else _number(text)
+    try:
+        return build(SearchConfig, given, "search")
+    except ConfigError as error:
+        raise PlayerError(f"Player {spec!r}: {str(error).replace('search.', '', 1)}") from None
+
+
+def _number(text: str) -> str | int | float:
+    """The number that a text reads as, the text itself if it reads as none."""
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text) if text.isascii() and "_" not in text else text
+    return text
 
 
 def _read_policy(spec: str, options: dict[str, str]) -> Make:
@@ -197,7 +237,7 @@ def _evaluator(spec: str, net: str, transfer: bool, rules: RuleSet, few: bool = 
 _KINDS: dict[str, tuple[tuple[str, ...], Callable[[str, dict[str, str]], Make]]] = {
     "random": ((), _read_random),
     "alphabeta": ((*Limits.LARGEST, "tables", "eval"), _read_alphabeta),
-    "mcts": (("net", "sims", "ms", "tables", "transfer"), _read_mcts),
+    "mcts": (("net", "sims", "ms", "tables", "transfer", *_SEARCH_KEYS), _read_mcts),
     "policy": (("net", "transfer"), _read_policy),
     "hub": (("path", *Limits.LARGEST, "args", "variant"), _read_hub),
 }

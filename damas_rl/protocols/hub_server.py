@@ -112,7 +112,7 @@ class HubServer:
                 self._search.stop_after(self._level.seconds)
             elif command in self._commands:
                 self._commands[command](arguments)
-        except (ValueError, OSError, MemoryError) as error:
+        except (ValueError, OSError, FloatingPointError, MemoryError, RuntimeError) as error:
             self._send(format_line("error", {"message": str(error) or type(error).__name__}))
         return True
 
@@ -217,7 +217,7 @@ class _Search:
         try:
             choice = self._player.choose(self._positions)
             lines = _report(choice, self._positions, time.perf_counter() - started)
-        except (ValueError, OSError, MemoryError) as error:
+        except Exception as error:  # of any kind: the other program would wait for ever
             lines = [format_line("error", {"message": str(error) or type(error).__name__})]
         if self._clock:
             self._clock.cancel()

@@ -157,6 +157,8 @@ def time_spent(run: Run) -> dict[str, float]:
         "learning": math.fsum(seconds("time", "learning")),
         "measurements against the ladder": math.fsum(point.seconds or 0.0 for point in within),
     }
+    if run.pretraining:
+        spent["pre-training"] = math.fsum(number(event, "time", "pretraining") or 0.0 for event in run.pretraining)
     if run.setting("trainer.reanalyse_share"):
         spent["reanalysis"] = math.fsum(seconds("time", "reanalysis"))
     spent["checkpoints, endgame mistakes, metrics"] = max(0.0, 60 * run.minutes - math.fsum(spent.values()))

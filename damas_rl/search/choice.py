@@ -42,20 +42,20 @@ def choose_puct(nodes, edges, scales, index):
 
 
 @kernel
-def forced_visits(node, edge, forced):
-    """Visits that an edge of an exploring root is to have at least: sqrt(forced P N) (Wu 2019, section 3.2)."""
-    return math.sqrt(forced * edge.prior * node.visits)
+def owed_visits(node, edge, factor):
+    """Visits that an edge of an exploring root is to have at least: sqrt(factor P N) (Wu 2019, section 3.2)."""
+    return math.sqrt(factor * edge.prior * node.visits)
 
 
 @kernel
 def choose_root(nodes, edges, root, scales):
     """The root edge by PUCT; where playouts are forced, the first edge that has been visited, but not often enough."""
     node = nodes[0]
-    if root.forced > 0.0:
+    if root.owed > 0.0:
         for place in range(node.first_edge, node.first_edge + node.num_edges):
             edge = edges[place]
             tries = edge.visits + edge.in_flight
-            if 0 < tries < forced_visits(node, edge, root.forced) and edge.proven == UNKNOWN:
+            if 0 < tries < owed_visits(node, edge, root.owed) and edge.proven == UNKNOWN:
                 return np.int64(place)
     return np.int64(choose_puct(nodes, edges, scales, 0))
 

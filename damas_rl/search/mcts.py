@@ -17,7 +17,7 @@ from damas_rl.plugins import HINT, check_name, known
 from damas_rl.search import pools, roots, tree
 from damas_rl.strict import check_ranges
 from damas_rl.tablebase import Tablebase
-from damas_rl.tablebase.endgames import UNKNOWN, new_endgames
+from damas_rl.tablebase.endgames import UNKNOWN, WIN, new_endgames
 
 _LOOK_EVERY = 16
 """Calls of the network between two looks at whether a search with limited time can still change its choice."""
@@ -42,6 +42,7 @@ class SearchConfig:
             below the root), or one of your own (docs/extending.md).
         c_puct: exploration constant of PUCT.
         fpu_reduction: how much worse than its parent an unvisited edge is taken to be.
+        prior_temperature: of the softmax that makes priors of logits; above 1 they lie closer together.
         noise_fraction: share of Dirichlet noise in the root priors during self-play (PUCT).
         noise_concentration: total concentration of the Dirichlet noise, spread over the legal moves (PUCT).
         forced_playouts: k; at a noisy root with N visits a move of prior P that has been tried gets at least
@@ -54,6 +55,7 @@ class SearchConfig:
     kind: str = "puct"
     c_puct: float = 1.5
     fpu_reduction: float = 0.3
+    prior_temperature: float = 1.0
     noise_fraction: float = 0.25
     noise_concentration: float = 10.0
     forced_playouts: float = 0.0
@@ -70,6 +72,7 @@ class SearchConfig:
             self,
             c_puct=(0.0, 100.0),
             fpu_reduction=(0.0, 2.0),
+            prior_temperature=(0.1, 10.0),
             noise_fraction=(0.0, 1.0),
             noise_concentration=(1e-3, 1e4),
             forced_playouts=(0.0, 100.0),
@@ -154,13 +157,13 @@ class Search:
         self.simulations, self.tablebase = simulations, tablebase
         self._endgames = tablebase.endgames if tablebase else new_endgames(rules)
         self.stats = SearchStats()
-        considered = min(config.considered, rules.max_moves)
         self.trees = pools.new_trees(rules, games, simulations)
         self._leaves = pools.new_leaves(games * config.leaves_per_tree)
         self._features = np.zeros((len(self._leaves.game), NUM_FEATURES), dtype=np.float32)
         self._scales = pools.Scales(
-            config.c_puct, config.fpu_reduction, config.root == "gumbel", considered, config.c_visit, config.c_scale
-        )
+            config.c_puct, config.fpu_reduction, config.root == "gumbel", config.considered, config.c_visit,
+            config.c_scale,
+        )  # fmt: skip
 
     def run(
         self,
@@ -195,7 +198,8 @@ class Search:
             raise ValueError("A finished game cannot be searched.")
         budget = np.broadcast_to(np.asarray(simulations, dtype=np.int32), (size,))
         if budget.max() > self.simulations or budget.min() < 1:
-            raise ValueError(f"This search runs 1 to {self.simulations} simulations a move, not {budget.max()}.")
+            wrong = budget.min() if budget.min() < 1 else budget.max()
+            raise ValueError(f"This search runs 1 to {self.simulations} simulations a move, not {wrong}.")
         spec, tables = self.rules.spec, self.rules.tables
         tree.plant(
             spec, tables, self._endgames, self.trees, self._leaves, positions.boards, positions.counters,
@@ -233,8 +237,9 @@ class Search:
         for game in range(size):
             root, done = self.trees.nodes[game, 0], int(self.trees.roots["simulations"][game])
             first, count = int(root["first_edge"]), int(root["num_edges"])
-            visits = np.sort(self.trees.edges["visits"][game, first : first + count])
-            if count > 1 and visits[-1] - visits[-2] <= left * done:
+            edges = self.trees.edges[game, first : first + count]
+            visits = np.sort(edges["visits"][edges["proven"] != WIN])  # nobody chooses what is lost
+            if len(visits) > 1 and visits[-1] - visits[-2] <= left * done:
                 return False
         return True
 
@@ -254,7 +259,7 @@ class Search:
         self.stats.net_seconds += time.perf_counter() - started
         self.stats.evaluations += count
         self.stats.capacity += len(leaves.game)
-        tree.expand(self.trees, leaves, count, logits, values)
+        tree.expand(self.trees, leaves, count, logits, values, self.config.prior_temperature)
 
     def add_noise(self, rng: np.random.Generator, counts: NDArray[np.int32]) -> None:
         """Makes the roots explore, after the network has been asked about them; ``counts`` int32[B] legal moves."""
@@ -262,7 +267,7 @@ class Search:
         if self.config.root == "gumbel":
             self.trees.roots["noise"][:size] = rng.gumbel(size=(size, width))
             return
-        self.trees.roots["forced"][:size] = self.config.forced_playouts
+        self.trees.roots["owed"][:size] = self.config.forced_playouts
         if self.config.noise_fraction > 0.0:
             legal = np.arange(width) < counts[:, None]
             alpha = np.where(legal, self.config.noise_concentration / counts[:, None], 1.0)

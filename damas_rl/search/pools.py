@@ -81,9 +81,9 @@ class Trees(NamedTuple):
         nodes: :data:`NODE` [G, N].
         edges: :data:`EDGE` [G, E].
         roots: records [G]; ``nodes_used`` and ``edges_used``; ``simulations`` started so far, and their ``budget``;
-            ``history`` with ``history_len`` keys, the game before and at the root; ``forced``, how strongly
-            playouts are forced (0 = not at all); ``noise``, float32[M], Gumbel noise of the root edges (zeros
-            without).
+            ``history`` with ``history_len`` keys, the game before and at the root; ``owed``, the factor of the
+            visits that tried moves are owed (``forced_playouts``; 0 = none); ``noise``, float32[M], Gumbel noise of
+            the root edges (zeros without).
     """
 
     nodes: np.ndarray
@@ -120,13 +120,13 @@ class Scales(NamedTuple):
 def new_trees(rules: RuleSet, games: int, simulations: int) -> Trees:
     """Empty pools; about 850 bytes for each simulation.
 
-    There is room for a node that waits for the network in each simulation, and as much for forced ones.
+    There is room for a node that waits for the network in each simulation, and for two forced ones.
     """
     root = np.dtype(
         [
             *((word, np.int32) for word in ("nodes_used", "edges_used", "simulations", "budget", "history_len")),
             ("history", np.uint64, MAX_HISTORY),
-            ("forced", np.float32),
+            ("owed", np.float32),
             ("noise", np.float32, rules.max_moves),
         ],
         align=True,

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from damas_env.kernel import kernel
-from damas_rl.search.choice import completed_quality, forced_visits, mixed_value, proven_value, quality_scale
+from damas_rl.search.choice import completed_quality, mixed_value, owed_visits, proven_value, quality_scale
 from damas_rl.tablebase.endgames import DRAW, LOSS, UNKNOWN, WIN
 
 
@@ -25,8 +25,8 @@ def read_roots(trees, scales, games, actions, counts, visits, qualities, priors,
             priors[game, index], logits[game, index] = edge.prior, edge.logit
             qualities[game, index] = completed_quality(edge, mixed)
         _improved_policy(root, edges, scales.gumbel, scale, qualities[game], policies[game])
-        if trees.roots[game].forced > 0.0 and root.proven == UNKNOWN:
-            _prune(root, edges, scales, trees.roots[game].forced, policies[game])
+        if trees.roots[game].owed > 0.0 and root.proven == UNKNOWN:
+            _prune(root, edges, scales, trees.roots[game].owed, policies[game])
         choices[game] = _choice(root, edges, scales.gumbel, scale, trees.roots[game].noise, qualities[game])
 
 
@@ -66,10 +66,10 @@ def _improved_policy(root, edges, gumbel, scale, qualities, policy):
 
 
 @kernel
-def _prune(root, edges, scales, forced, policy):
-    """Takes forced visits out of the visit shares (policy target pruning, Wu 2019, section 3.2).
+def _prune(root, edges, scales, factor, policy):
+    """Takes owed visits out of the visit shares (policy target pruning, Wu 2019, section 3.2).
 
-    An edge loses up to its forced visits, as long as PUCT still prefers the most visited one; an edge that is left
+    An edge loses up to its owed visits, as long as PUCT still prefers the most visited one; an edge that is left
     with a single visit loses that too.
     """
     best, most = root.first_edge, 0
@@ -92,7 +92,7 @@ def _prune(root, edges, scales, forced, policy):
             quality = edge.value / edge.visits
             if quality < wanted:
                 needed = math.ceil(exploration * edge.prior / (wanted - quality)) - 1
-                least = kept - math.floor(forced_visits(root, edge, forced))
+                least = kept - math.floor(owed_visits(root, edge, factor))
                 kept = min(kept, max(needed, least))
             if kept <= 1.0:
                 kept = 0.0

@@ -102,7 +102,7 @@ def plant(spec, tables, endgames, trees, leaves, boards, counters, plies, repeti
         root.history_len = history_len[game]
         for place in range(history_len[game]):
             root.history[place] = history[game, place]
-        root.forced, root.noise[:] = 0.0, 0.0
+        root.owed, root.noise[:] = 0.0, 0.0
         node = nodes[0]
         a, b, c, d = boards[game, 0], boards[game, 1], boards[game, 2], boards[game, 3]
         node.boards[0], node.boards[1], node.boards[2], node.boards[3] = a, b, c, d
@@ -284,7 +284,7 @@ def select(spec, tables, endgames, trees, scales, leaves, games, leaves_per_tree
 
 
 @kernel
-def expand(trees, leaves, count, logits, values):
+def expand(trees, leaves, count, logits, values, temperature):
     """Gives each leaf its priors (softmax over legal moves) and backs up its value.
 
     Args:
@@ -292,6 +292,7 @@ def expand(trees, leaves, count, logits, values):
         count: leaves in use.
         logits: float32[count, N], policy logits of the network.
         values: float32[count], values for the side to move in each leaf.
+        temperature: of the softmax.
     """
     for leaf in range(count):
         game, index = leaves.game[leaf], np.int64(leaves.node[leaf])
@@ -306,7 +307,7 @@ def expand(trees, leaves, count, logits, values):
         total = 0.0
         for place in range(first, end):
             edge = edges[place]
-            weight = math.exp(edge.logit - highest)
+            weight = math.exp((edge.logit - highest) / temperature)
             edge.prior = weight
             total += weight
         for place in range(first, end):

@@ -65,7 +65,7 @@ def new_endgames(rules: RuleSet, pieces: int = 0, values: NDArray[np.uint8] | No
             if standing[later].any():
                 endgames["reachable"][here] |= 1 << bit
             resets = any(other.resets for other in laws if other.counter == law.counter)
-            if standing[later].all() and not law.lone_king_on_main_diagonal and not resets:
+            if standing[later].all() and law.by_material and not resets:
                 endgames["lasting"][here] |= 1 << bit
     return endgames
 

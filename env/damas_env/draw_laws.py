@@ -158,7 +158,12 @@ class DrawLaw:
     @property
     def always(self) -> bool:
         """True if the law stands in every position."""
-        return not (self.material or self.pieces or self.both_have_kings or self.lone_king_on_main_diagonal)
+        return self.by_material and not (self.material or self.pieces or self.both_have_kings)
+
+    @property
+    def by_material(self) -> bool:
+        """True if the numbers of pieces alone decide whether the law stands."""
+        return not self.lone_king_on_main_diagonal
 
     def balances(self, men: int) -> NDArray[np.bool_]:
         """Where the law stands by material alone, whatever the squares.

@@ -1,7 +1,7 @@
 """Rule sets as data: how pieces move and capture, how a game ends, how a board is numbered.
 
-No other module but ``presets`` knows a rule set by name. Movement reaches the kernels as ``RuleSet.spec`` (compiled
-in), draw laws as ``RuleSet.tables`` (a record).
+No other module of this package but ``presets`` knows a rule set by name. Movement reaches the kernels as
+``RuleSet.spec`` (compiled in), draw laws as ``RuleSet.tables`` (a record).
 """
 
 import difflib

@@ -379,8 +379,8 @@ class Rooms:
         began = time.monotonic()
         try:
             choice = await self._choose(room, level)
-        except (ValueError, OSError, MemoryError) as error:
-            _log.warning("%s cannot move: %s", level, error)
+        except Exception as error:  # of any kind: the page would wait for ever
+            _log.warning("%s cannot move: %s", level, str(error) or type(error).__name__)
             table.paused, room.task = True, None
             self._changed(room)
             return
