@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import paste, picture, save
+from common import git, paste, picture, save
 
 from damas_env.rules import get_rules
 from damas_rl.arena import play_match
+from damas_rl.machine import processor
 from damas_rl.players import make_player
 
 STEPS = (*(1 << power for power in range(11)), 1600)
@@ -33,6 +34,7 @@ def step(network: str, fewer: int, more: int, games: int, seed: int) -> dict[str
         "fewer": fewer, "more": more, "wins": score.wins, "draws": score.draws, "losses": score.losses,
         "score": score.score, "elo": score.elo, "low": score.low, "high": score.high, "plies": score.plies,
         "distinct": score.distinct, "seconds": score.seconds,
+        "taken": f"{git('rev-parse', '--short', 'HEAD')}, {processor()}",
     }  # fmt: skip
 
 
@@ -41,7 +43,8 @@ def line(row: dict[str, Any]) -> str:
     return (
         f"| {row['fewer']:,} to {row['more']:,} | {row['wins']}-{row['draws']}-{row['losses']} | {row['score']:.1%} | "
         f"{row['elo']:+.0f} ({row['low']:+.0f} to {row['high']:+.0f}) | "
-        f"{row['elo'] / log2(row['more'] / row['fewer']):+.0f} | {row['distinct']:.0%} |"
+        f"{row['elo'] / log2(row['more'] / row['fewer']):+.0f} | {row['distinct']:.0%} | "
+        f"{row['taken']} |"
     )
 
 
@@ -81,8 +84,8 @@ def main() -> None:
         if earlier | {"rows": []} != figures:
             parser.error(f"{arguments.json} holds other matches; choose another file")
         figures = earlier
-    lines = ["| simulations | won-drawn-lost | score | Elo (95 %) | a doubling | distinct games |"]
-    lines.append("| --- | --- | --- | --- | --- | --- |")
+    lines = ["| simulations | won-drawn-lost | score | Elo (95 %) | a doubling | distinct games | commit, processor |"]
+    lines.append("| --- | --- | --- | --- | --- | --- | --- |")
     print(*lines, sep="\n", flush=True)
     kept = {(row["fewer"], row["more"]): row for row in figures["rows"]}
     rows = []

@@ -263,6 +263,8 @@ def test_specs_and_missing_tables(monkeypatch, tmp_path) -> None:
             read_spec(spec)
     with pytest.raises(TablebaseError, match="damas tablebase build --rules cbd --pieces 5"):
         make_player("alphabeta:depth=2,tables=5", CBD, 0)
+    with pytest.raises(TablebaseError, match="damas tablebase build --rules FILE --pieces 5"):
+        open_tablebase(replace(CBD, name="own"), 5)
     monkeypatch.setenv("XDG_DATA_HOME", "/dev/null")
     assert open_tablebase(CBD, 2).pieces == 2  # it cannot be kept, and serves all the same
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))

@@ -103,8 +103,9 @@ def test_results_are_those_of_the_side_to_move():
 
 def test_a_doubling_is_less_than_its_step_where_the_step_is_longer():
     row = {"fewer": 4, "more": 16, "wins": 3, "draws": 0, "losses": 1, "score": 0.75, "elo": 190.0, "low": -50.0,
-           "high": 400.0, "distinct": 1.0}  # fmt: skip
-    assert doubling.line(row) == "| 4 to 16 | 3-0-1 | 75.0% | +190 (-50 to +400) | +95 | 100% |"
+           "high": 400.0, "distinct": 1.0, "taken": "0123456, Some CPU"}  # fmt: skip
+    told = "| 4 to 16 | 3-0-1 | 75.0% | +190 (-50 to +400) | +95 | 100% | 0123456, Some CPU |"
+    assert doubling.line(row) == told
     assert doubling.STEPS[-2:] == (1024, 1600)
 
 

@@ -29,7 +29,7 @@ Two or four are worth about 60 Elo more than one at equal time (docs/strength.md
 _MOST_IN_TIME, _MOST_IN_A_MS = 1 << 18, 100
 """Simulations where time is limited, in all and for each millisecond: 220 MB of trees for a thread at most.
 
-A millisecond has time for 11 to 14 with the network ``small`` (docs/performance.md). Simulations that end in proven
+A millisecond has time for about 11 with the network ``small`` (docs/performance.md). Simulations that end in proven
 positions do not look at the clock; so many of them take a tenth of the time.
 """
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from damas_env.errors import shown
 from damas_env.position import Positions
+from damas_env.presets import RULE_SETS
 from damas_env.rules import RuleSet
 from damas_rl.tablebase.index import MOST_PIECES
 from damas_rl.tablebase.paths import default_path
@@ -53,7 +54,8 @@ def open_tablebase(rules: RuleSet, pieces: int, progress: Callable[[int, int], N
     if path.exists():
         return Tablebase.load(path, rules, pieces)
     if pieces > BUILT_AT_ONCE:
-        command = f"damas tablebase build --rules {rules.name} --pieces {pieces}"
+        given = rules.name if RULE_SETS.get(rules.name) == rules else "FILE"  # a rule set does not know its file
+        command = f"damas tablebase build --rules {given} --pieces {pieces}"
         raise TablebaseError(f"There is no table of {pieces} pieces for {rules.name!r} yet: {command}")
     table = Tablebase.build(rules, pieces, progress)
     with contextlib.suppress(OSError):  # without a file it is built again next time
