@@ -1,7 +1,8 @@
 """The configuration of a training run: one frozen tree of dataclasses, one branch for each room."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from damas_env.presets import DEFAULT_RULES
 from damas_env.rules import get_rules
@@ -73,6 +74,17 @@ class TrainerConfig:
             endgame_share=(0.0, 1.0),
             reanalyse_share=(0.0, 10.0),
         )
+
+
+_COSINE = ("schedule", "total_steps", "final_rate")
+
+
+def of_older_versions(saved: Mapping[str, Any]) -> dict[str, Any]:
+    """A saved configuration without keys that are gone, as far as they had no effect: those of a cosine schedule."""
+    learner = saved.get("learner")
+    if not isinstance(learner, Mapping) or learner.get("schedule") != "constant":
+        return dict(saved)
+    return {**saved, "learner": {key: value for key, value in learner.items() if key not in _COSINE}}
 
 
 @dataclass(frozen=True)

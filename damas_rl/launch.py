@@ -16,7 +16,7 @@ from damas_rl import compose, pretrain, sweep
 from damas_rl.checkpoint import CheckpointError, load_newest, numbered
 from damas_rl.closing import resume_command
 from damas_rl.cluster.source import check_ray
-from damas_rl.config import RunConfig
+from damas_rl.config import RunConfig, of_older_versions
 from damas_rl.console import Console
 from damas_rl.files import why
 from damas_rl.learner import choose_learning_device
@@ -146,7 +146,7 @@ def _saved_config(content: Mapping[str, Any], path: Path) -> RunConfig:
     saved = content.get("config")
     try:
         if isinstance(saved, Mapping):
-            return build(RunConfig, saved)
+            return build(RunConfig, of_older_versions(saved))
     except ConfigError as error:
         raise CheckpointError(f"The configuration in {path} cannot be used: {error}") from None
     raise CheckpointError(f"The checkpoint {path} holds no configuration, so the run cannot go on from it.")

@@ -40,9 +40,8 @@ class LearnerConfig:
         batch_size: positions of one step.
         learning_rate: its peak.
         warmup_steps: steps over which the learning rate rises to its peak.
-        schedule: ``constant`` after the warm-up, or ``cosine``: down to ``final_rate`` at step ``total_steps``.
-        total_steps: steps after which the cosine schedule has run down.
-        final_rate: last learning rate of the cosine schedule, as a share of the peak.
+        cooldown: share of the run's budget, at its end, over which the learning rate falls to 0 in a straight line
+            (Hägele et al., "Scaling laws and compute-optimal training beyond fixed training durations", 2024).
         weight_decay: decay of the weight matrices (AdamW); biases and norms do not decay.
         max_gradient_norm: longer gradients are shortened to this.
         average: share of the averaged weights that is kept at each step (fewer in the first steps).
@@ -56,9 +55,7 @@ class LearnerConfig:
     batch_size: int = 512
     learning_rate: float = 2e-3
     warmup_steps: int = 100
-    schedule: Literal["constant", "cosine"] = "constant"
-    total_steps: int = 10_000
-    final_rate: float = 0.05
+    cooldown: float = 0.0
     weight_decay: float = 0.02
     max_gradient_norm: float = 1.0
     average: float = 0.99
@@ -75,8 +72,7 @@ class LearnerConfig:
             batch_size=(1, 1 << 20),
             learning_rate=(1e-9, 10.0),
             warmup_steps=(0, 1 << 40),
-            total_steps=(1, 1 << 40),
-            final_rate=(0.0, 1.0),
+            cooldown=(0.0, 1.0),
             weight_decay=(0.0, 10.0),
             max_gradient_norm=(1e-6, 1e6),
             average=(0.0, 0.999999),
@@ -85,14 +81,8 @@ class LearnerConfig:
             moves_left_weight=(0.0, 1000.0),
             processes=(1, 1024),
         )
-        if self.schedule not in ("constant", "cosine"):
-            raise ValueError(f"learner.schedule={self.schedule!r}: choose constant or cosine.")
         if self.precision not in ("auto", "float32", "bfloat16"):
             raise ValueError(f"learner.precision={self.precision!r}: choose auto, float32 or bfloat16.")
-        if self.schedule == "cosine" and self.warmup_steps >= self.total_steps:
-            raise ValueError(
-                f"learner.warmup_steps={self.warmup_steps} must be smaller than learner.total_steps={self.total_steps}."
-            )
         if self.batch_size % self.processes:
             raise ValueError(
                 f"learner.batch_size={self.batch_size} must be a multiple of learner.processes={self.processes}."
@@ -156,6 +146,7 @@ class Learner:
         net: the network that learns.
         averaged: exponential moving average of its weights, for self-play and play.
         steps: optimiser steps so far.
+        done: share of the run's budget that is used up, which whoever has a budget sets before each training.
     """
 
     def __init__(self, net: PolicyValueNet, config: LearnerConfig, device: str = "auto", threads: int = 0) -> None:
@@ -178,7 +169,7 @@ class Learner:
         self._team: Team | None = None
         self._member: Member | None = None
         self.averaged = copy.deepcopy(self.net).requires_grad_(False).eval()
-        self.steps = 0
+        self.steps, self.done = 0, 0.0
         matrices = [layer.weight for layer in net.modules() if isinstance(layer, nn.Linear)]
         decaying = {id(weight) for weight in matrices}
         others = [weight for weight in net.parameters() if id(weight) not in decaying]
@@ -245,9 +236,9 @@ class Learner:
         metrics["samples_per_second"] = steps * self.config.batch_size / (time.perf_counter() - started)
         return metrics
 
-    def follow(self, part: Arrays, member: Member) -> None:
+    def follow(self, part: Arrays, done: float, member: Member) -> None:
         """Takes one step as a follower of another learner, on its part of a batch."""
-        self._member = member
+        self._member, self.done = member, done
         use_threads(self._threads)
         self._update(self._differentiate(self._on_device(part))[0])
 
@@ -258,13 +249,11 @@ class Learner:
             self._team = self._member = None
 
     def learning_rate(self, step: int) -> float:
-        """Learning rate of the optimiser step number ``step`` (the first is 0)."""
+        """Learning rate of the optimiser step number ``step`` (the first is 0), as far as the run has come now."""
         config = self.config
         rate = config.learning_rate * min(1.0, (step + 1) / (config.warmup_steps + 1))
-        if config.schedule == "cosine":
-            done = (step - config.warmup_steps) / (config.total_steps - config.warmup_steps)
-            falling = (1.0 + math.cos(math.pi * min(1.0, max(0.0, done)))) / 2.0
-            rate *= config.final_rate + (1.0 - config.final_rate) * falling
+        if config.cooldown:
+            rate *= min(1.0, (1.0 - self.done) / config.cooldown)
         return rate
 
     def state_dict(self) -> dict[str, Any]:
@@ -424,7 +413,7 @@ class Learner:
     def _draw(self, buffer: ReplayBuffer, rng: np.random.Generator) -> dict[str, Tensor]:
         batch: TrainingBatch = buffer.batch(buffer.sample(rng, self.config.batch_size))
         arrays = batch._asdict()
-        return self._on_device(self._team.share(arrays) if self._team is not None else arrays)
+        return self._on_device(self._team.share(arrays, self.done) if self._team is not None else arrays)
 
     def _on_device(self, arrays: Arrays) -> dict[str, Tensor]:
         tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}

@@ -22,8 +22,8 @@ class PretrainConfig:
 
     Attributes:
         records: file of training records, made with ``damas pdn --records``; empty = none.
-        epochs: how often each record is drawn, on average. These steps count for ``learner.warmup_steps`` and
-            ``learner.total_steps``, and their time is part of ``minutes``.
+        epochs: how often each record is drawn, on average. These steps count for ``learner.warmup_steps``, and
+            their time is part of ``minutes``.
     """
 
     records: str = ""

@@ -137,14 +137,14 @@ class Team:
             self.close()
             raise
 
-    def share(self, arrays: Arrays) -> Arrays:
-        """Hands each follower its part of a batch; the leader's own part."""
+    def share(self, arrays: Arrays, done: float) -> Arrays:
+        """Hands each follower its part of a batch, and how far the run has come; the leader's own part."""
         parts = [dict[str, NDArray[Any]]() for _ in range(self._processes)]
         for name, array in arrays.items():
             for part, rows in zip(parts, np.split(array, self._processes), strict=True):
                 part[name] = rows
         for follower, part in zip(self._followers, parts[1:], strict=True):
-            self._tell(follower, part)
+            self._tell(follower, (part, done))
         return parts[0]
 
     def check(self) -> None:
@@ -213,7 +213,7 @@ def _learn(leader: int) -> None:
     member = Member(learner.net, place.rank, place.config.processes, place.meeting)
     try:
         while True:
-            learner.follow(pickle.load(sys.stdin.buffer), member)
+            learner.follow(*pickle.load(sys.stdin.buffer), member)
     except FloatingPointError:  # the leader meets the same numbers that are not finite, and tells of them
         pass
     except RuntimeError as error:

@@ -231,6 +231,7 @@ class Trainer:
         """One phase of self-play and one of learning."""
         config, counts = self.config, self.counts
         started = time.perf_counter()
+        self.learner.done = self.fraction
         self._training_phase("self-play", 0.0)
         self.evaluator.update(self.learner.averaged)
         played = 0

@@ -12,7 +12,7 @@ import pytest
 
 from damas_env.presets import RULE_SETS
 from damas_rl import compose
-from damas_rl.config import RunConfig
+from damas_rl.config import RunConfig, of_older_versions
 from damas_rl.strict import ConfigError, attribute_docs, build, keys_of, quote
 
 ROOT = Path(__file__).parents[1]
@@ -280,6 +280,17 @@ def test_a_file_is_not_blamed_for_what_was_typed():
     with pytest.raises(ConfigError) as refusal:
         compose.load(["minutes=abc"])
     assert "minutes must be a number" in str(refusal.value) and "set in" not in str(refusal.value)
+
+
+def test_an_older_run_with_a_constant_rate_goes_on():
+    saved = dataclasses.asdict(TINY)
+    gone = {"schedule": "constant", "total_steps": 10_000, "final_rate": 0.05}
+    older = {**saved, "learner": saved["learner"] | gone}
+    assert build(RunConfig, of_older_versions(older)) == TINY
+    assert build(RunConfig, of_older_versions(saved)) == TINY
+    older["learner"]["schedule"] = "cosine"
+    with pytest.raises(ConfigError, match=r"learner\.schedule"):
+        build(RunConfig, of_older_versions(older))
 
 
 def test_the_arena_of_an_older_run_keeps_its_random_openings():

@@ -17,7 +17,7 @@ from damas_rl.metrics import read_metrics
 from learning_cases import random_records
 from test_learner import CBD, buffer_of, learner_of, rng, same_weights, with_changes
 
-TOGETHER = with_changes(processes=2)
+TOGETHER = with_changes(processes=2, cooldown=0.6)
 TINY = ("experiment=tiny", "selfplay.tablebase=0", "trainer.endgame_share=0", "arena.ladder=[random]")
 
 
@@ -47,11 +47,12 @@ def test_two_processes_learn_what_one_does_and_go_on_bit_for_bit(learners):
     records = random_records(CBD, 256)
     records.weight[:] = np.linspace(0.1, 4.0, 256, dtype=np.float32)  # the halves of a batch do not weigh the same
     records.policy[::3] = 0.0  # nor have they equally many targets
-    alone, pair, draws = learners(), learners(config=TOGETHER), rng()
+    alone, pair, draws = learners(config=with_changes(cooldown=0.6)), learners(config=TOGETHER), rng()
     fresh = weights_of(alone)
     with torch.no_grad():
         for learner in (alone, pair):
             learner.net.value.bias.add_(0.5)  # which the other process cannot know by itself
+    alone.done = pair.done = 0.7  # so that the rate falls, by half
     expected, found = alone.train(buffer_of(records), rng(), 6), pair.train(buffer_of(records), draws, 6)
     assert (weights_of(alone) - fresh).abs().max() > 1e-3
     torch.testing.assert_close(weights_of(pair), weights_of(alone), rtol=1e-3, atol=1e-4)

@@ -477,6 +477,16 @@ def test_what_goes_into_the_replay_buffer_and_when(tmp_path, monkeypatch):
         assert (anew[1], endgames[1]) == (round(0.5 * games[1]), round(0.25 * games[1]))
 
 
+def test_the_learning_rate_falls_to_the_end_of_the_budget(tmp_path):
+    run = tmp_path / "run"
+    assert train("experiment=tiny", "iterations=4", "learner.cooldown=0.5", f"run_dir={run}") == 0
+    rates = [event["learner"]["learning_rate"] for event in iterations(run)]
+    assert train("experiment=tiny", "iterations=4", f"run_dir={tmp_path / 'constant'}") == 0
+    constant = [event["learner"]["learning_rate"] for event in iterations(tmp_path / "constant")]
+    # An iteration that begins when 0, 1/4, 1/2 and 3/4 of the budget are used up.
+    assert [rate / other for rate, other in zip(rates, constant, strict=True)] == pytest.approx([1, 1, 1, 0.5])
+
+
 def test_small_formats():
     assert [duration(seconds) for seconds in (-1, 5, 61, 3600 + 125)] == ["0 s", "5 s", "1:01", "1:02:05"]
     assert sparkline([0.0, 0.5, 1.0]) == "▁▅█"
