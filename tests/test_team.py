@@ -66,6 +66,7 @@ def test_two_processes_learn_what_one_does_and_go_on_bit_for_bit(learners):
     assert follower.returncode == 0
     again = learners(config=TOGETHER, seed=9)
     again.load_state_dict(state)
+    again.done = pair.done
     again.train(buffer_of(records), drawn, 3)
     assert same_weights(again, pair)
 

@@ -473,7 +473,7 @@ def test_what_goes_into_the_replay_buffer_and_when(tmp_path, monkeypatch):
     steps = [step for step in seen if step != ("add", 1)]  # of the warm-up
     assert [name for name, _ in steps] == ["reanalysis", "add", "add"] * 2
     for anew, games, endgames in (steps[:3], steps[3:]):
-        assert games[1] > 400
+        assert games[1] > 100
         assert (anew[1], endgames[1]) == (round(0.5 * games[1]), round(0.25 * games[1]))
 
 
