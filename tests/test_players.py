@@ -15,7 +15,7 @@ from damas_env.position import THREADS, Positions
 from damas_env.rules import get_rules
 from damas_rl.checkpoint import network_content, write_checkpoint
 from damas_rl.networks import NetworkConfig, build_network
-from damas_rl.players import MctsPlayer, Player, PlayerError, PolicyPlayer, anchored_spec, make_player
+from damas_rl.players import PLAYING, MctsPlayer, Player, PlayerError, PolicyPlayer, anchored_spec, make_player
 from damas_rl.search.mcts import SearchConfig, new_search
 
 CBD = get_rules("cbd")
@@ -83,8 +83,10 @@ def test_choices_of_networks_are_legal(network: Path) -> None:
 def test_constants_of_a_spec_reach_the_search(network: Path) -> None:
     positions = Positions.initial(CBD, 1)
     for keys, config in {
-        "kind=gumbel,considered=4,c_visit=9,c_scale=0.5": SearchConfig("gumbel", considered=4, c_visit=9, c_scale=0.5),
-        "c_puct=5,fpu_reduction=0": SearchConfig(c_puct=5.0, fpu_reduction=0.0),
+        "kind=gumbel,considered=4,c_visit=9,c_scale=0.5": replace(
+            PLAYING, kind="gumbel", considered=4, c_visit=9, c_scale=0.5
+        ),
+        "c_puct=5,fpu_reduction=0": replace(PLAYING, c_puct=5.0, fpu_reduction=0.0),
         "prior_temperature=4": SearchConfig(prior_temperature=4.0),
     }.items():
         plain, player = (make_player(f"mcts:net={network},sims=60{more}", CBD, 0) for more in ("", f",{keys}"))

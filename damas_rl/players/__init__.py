@@ -30,7 +30,7 @@ Kinds of your own are found if ``DAMAS_PLUGINS`` names their modules (docs/exten
 """
 
 from damas_rl.players.base import Choice, Player, PlayerError
-from damas_rl.players.kinds import MOST_SIMULATIONS, AlphaBetaPlayer, MctsPlayer, PolicyPlayer, RandomPlayer
+from damas_rl.players.kinds import MOST_SIMULATIONS, PLAYING, AlphaBetaPlayer, MctsPlayer, PolicyPlayer, RandomPlayer
 from damas_rl.players.specs import (
     Make,
     anchored_spec,
@@ -44,6 +44,7 @@ from damas_rl.players.specs import (
 
 __all__ = [
     "MOST_SIMULATIONS",
+    "PLAYING",
     "AlphaBetaPlayer",
     "Choice",
     "Make",

@@ -5,12 +5,13 @@ import difflib
 import re
 import shlex
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 from damas_env.rules import RuleSet, get_rules
 from damas_rl.evaluations import load_evaluation
 from damas_rl.players.base import Player, PlayerError
-from damas_rl.players.kinds import MOST_SIMULATIONS, AlphaBetaPlayer, MctsPlayer, PolicyPlayer, RandomPlayer
+from damas_rl.players.kinds import MOST_SIMULATIONS, PLAYING, AlphaBetaPlayer, MctsPlayer, PolicyPlayer, RandomPlayer
 from damas_rl.plugins import HINT, check_name, known
 from damas_rl.search.alphabeta import Limits
 from damas_rl.search.learned import HAND_MADE
@@ -168,7 +169,7 @@ def _read_mcts(spec: str, options: dict[str, str]) -> Make:
 
 def _search_config(spec: str, options: dict[str, str]) -> SearchConfig:
     """How the trees of a spec are searched."""
-    given: dict[str, str | int | float] = {}
+    given: dict[str, str | int | float] = asdict(PLAYING)
     for key in _SEARCH_KEYS:
         if (text := options.get(key)) is not None:
             given[key] = text if key == "kind" else _number(text)

@@ -4,6 +4,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -18,9 +19,9 @@ from damas_rl.play.levels import LEVELS, Level, make_level
 from damas_rl.play.table import RequestError
 from damas_rl.play.web.stop import Stop
 from damas_rl.play.web.training import TrainingRun
-from damas_rl.players import Player, network_of
+from damas_rl.players import PLAYING, Player, network_of
 from damas_rl.search.alphabeta import Limits
-from damas_rl.search.mcts import Evaluate, Search, SearchConfig
+from damas_rl.search.mcts import Evaluate, Search
 
 _SIMULATIONS = (32, 128, 512, 2048, 8192)
 """Simulations of the searches that follow each other; each begins anew, the last takes three quarters of the time."""
@@ -107,7 +108,7 @@ class NetworkMind:
             search = idle.pop() if idle else None
         leaves = _Leaves(self._evaluator, work)
         if search is None:
-            search = Search(rules, leaves, SearchConfig(leaves_per_tree=4), 1, self.steps[-1])
+            search = Search(rules, leaves, replace(PLAYING, leaves_per_tree=4), 1, self.steps[-1])
         search.evaluator = leaves
         try:
             result = search.run(positions, work, stop=lambda: stop.asked)
