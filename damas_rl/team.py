@@ -213,7 +213,8 @@ def _learn(leader: int) -> None:
     member = Member(learner.net, place.rank, place.config.processes, place.meeting)
     try:
         while True:
-            learner.follow(*pickle.load(sys.stdin.buffer), member)
+            part, done = pickle.load(sys.stdin.buffer)
+            learner.follow(part, done, member)
     except FloatingPointError:  # the leader meets the same numbers that are not finite, and tells of them
         pass
     except RuntimeError as error:
