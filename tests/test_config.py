@@ -34,6 +34,7 @@ TINY = compose.load(["experiment=tiny"])
 OTHER = {
     "network.kind": "resconv",
     "search.kind": "puct",
+    "arena.tablebase": 4,
     "arena.ladder": ("random",),
     "arena.random_plies": 4,
     "rules.name": "russian",
@@ -46,6 +47,10 @@ def kind_of(key):
     for name in key.split("."):
         kind = get_type_hints(kind)[name]
     return kind
+
+
+NEEDS = {"search.forced_playouts": ["search.kind=puct"]}
+"""Keys that mean something only beside others."""
 
 
 def other(key, value):
@@ -63,7 +68,7 @@ def other(key, value):
         candidate = type(value)(candidate)
         if candidate != value:
             try:
-                compose.override(TINY, [f"{key}={candidate}"])
+                compose.override(TINY, [*NEEDS.get(key, ()), f"{key}={candidate}"])
             except ConfigError:
                 continue
             return candidate
@@ -76,8 +81,9 @@ def test_each_key_can_be_overridden():
         key: f"{key}={list(new) if isinstance(new, tuple) else new}".replace(" ", "") for key, new in changes.items()
     }
     for key, word in words.items():
-        config = compose.override(TINY, [word])
-        changed = {name: new for (name, new), (_, old) in zip(leaves(config), leaves(TINY), strict=True) if new != old}
+        start = compose.override(TINY, NEEDS.get(key, ()))
+        config = compose.override(start, [word])
+        changed = {name: new for (name, new), (_, old) in zip(leaves(config), leaves(start), strict=True) if new != old}
         assert changed == {key: changes[key]}
     composed = compose.load(["experiment=tiny", *words.values()])
     assert dict(leaves(composed)) == changes

@@ -87,9 +87,9 @@ def test_both_refuse_what_only_one_of_them_sees(learners, capfd):
     kept, follower = weights_of(pair), follower_of(pair)
     share = pair._team.share
 
-    def poisoned(arrays):
+    def poisoned(arrays, done):
         arrays["features"][-1] = np.nan
-        return share(arrays)
+        return share(arrays, done)
 
     pair._team.share = poisoned
     with pytest.raises(TrainingError, match="Learning stopped at step 2: the policy loss is not finite"):
